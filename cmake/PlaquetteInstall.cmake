@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package. With it
-# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu. The
+# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu; with
+# PLAQUETTE_BINDINGS also Plaquette::api for plaquette/plaquette.hpp and Plaquette::c for plaquette/plaquette.h. The component
+# "callers" is the C library alone with its header, the Fortran module and plaquette.pc: it needs none of the other. The
 # component "programs" is the mini-apps and tools.
 include(CMakePackageConfigHelpers)
 
@@ -10,6 +12,10 @@ set(folders_of_headers common cpu_ref)
 if(PLAQUETTE_CUDA)
   list(APPEND libraries plaquette_gpu)
   list(APPEND folders_of_headers gpu)
+endif()
+
+if(PLAQUETTE_BINDINGS)
+  list(APPEND libraries plaquette_api)
 endif()
 
 install(TARGETS ${libraries} EXPORT PlaquetteTargets
@@ -29,6 +35,29 @@ foreach(folder ${folders_of_headers})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "common/app" EXCLUDE)
 endforeach()
+
+if(PLAQUETTE_BINDINGS)
+  set(headers ${PROJECT_BINARY_DIR}/bindings/include/plaquette)
+  install(FILES ${headers}/plaquette.hpp ${headers}/waves.hpp ${headers}/mpi.hpp ${headers}/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
+    COMPONENT development)
+  install(FILES ${headers}/plaquette.h ${headers}/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
+    COMPONENT callers)
+  install(FILES ${PROJECT_SOURCE_DIR}/bindings/fortran/plaquette.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette/fortran
+    COMPONENT callers)
+  install(TARGETS plaquette_c EXPORT PlaquetteCTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT callers
+    NAMELINK_COMPONENT callers)
+  # In a Python wheel the library stands in the package, under the name that it is loaded by.
+  install(FILES $<TARGET_FILE:plaquette_c> RENAME libplaquette_c.so.${PLAQUETTE_ABI} DESTINATION plaquette COMPONENT wheel
+    EXCLUDE_FROM_ALL)
+  install(EXPORT PlaquetteCTargets NAMESPACE Plaquette:: DESTINATION ${package_folder} COMPONENT callers)
+  install(FILES ${PROJECT_BINARY_DIR}/PlaquetteConfig.cmake ${PROJECT_BINARY_DIR}/PlaquetteConfigVersion.cmake
+    DESTINATION ${package_folder} COMPONENT callers)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/python/plaquette DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette/python
+    COMPONENT callers FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  file(RELATIVE_PATH from_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/plaquette.pc.in ${PROJECT_BINARY_DIR}/plaquette.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/plaquette.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT callers)
+endif()
 
 # The programs: every executable under miniapps/ whose name begins with "plaquette-".
 if(PLAQUETTE_APPS)

@@ -10,6 +10,7 @@
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "gpu/context.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
 
 namespace plaquette::gpu {
 
@@ -24,6 +25,10 @@ std::unique_ptr<propagator_solver> make_propagator_solver(const context& ctx,
 /// \param links  of the host, whose ghosts do not matter; copied to the device
 std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
                                                         std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                        const multigrid_settings& settings);
+
+/// The same for links that are there already.
+std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx, const gauge_configuration& links,
                                                         const multigrid_settings& settings);
 
 /// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.

@@ -181,7 +181,7 @@ def summary_table(reports):
             failed.append(n)
         rows.append([tag("a", escaped(report["app"]), href=f"#report-{n + 1}"), badge(is_verified(report)),
                      escaped(problem_words(report)),
-                     tag("strong", escaped(figure_text(fom.get("value", "nan")))),
+                     tag("strong", "none" if "none" in fom else escaped(figure_text(fom.get("value", "nan")))),
                      escaped(text_of(fom.get("unit", ""))),
                      escaped(ranks_and_threads(report)), escaped(machine_words(report)),
                      tag("code", escaped(commit)) + (" +changes" if dirty else ""), escaped(date_of(path))])
@@ -577,9 +577,9 @@ def verdict_line(reports):
 def report_section(n, path, report):
     fom = report["fom"]
     heading = tag("h3", f"{n}. {escaped(report['app'])} {badge(is_verified(report))}")
-    merit = tag("p", f"{escaped(figure_text(fom.get('value', 'nan')))} {escaped(text_of(fom.get('unit', '')))}",
-                class_="merit")
-    what = tag("p", escaped(text_of(fom.get("what", ""))), class_="faint")
+    number_and_unit = f"{escaped(figure_text(fom.get('value', 'nan')))} {escaped(text_of(fom.get('unit', '')))}"
+    merit = tag("p", "no figure of merit" if "none" in fom else number_and_unit, class_="merit")
+    what = tag("p", escaped(text_of(fom.get("none", fom.get("what", "")))), class_="faint")
     content = (heading + merit + what + checks_table(report) + solves_table(report) + figures_table(report)
                + correlator_table(report) + provenance_list(path, report) + parameters_list(report))
     return tag("article", content, class_="card", id=f"report-{n}") + "\n"

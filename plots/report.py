@@ -8,14 +8,13 @@ import os
 import sys
 import tempfile
 
-from report_file import ReportError, Reports, end_plainly, load, number, provenance, short
+from report_file import ReportError, Reports, end_plainly, fom_text, load, number, provenance, short
 
 VERIFICATION_FAILED = 1
 
 
 def lines_of(path, report):
     """The block of one report."""
-    fom = report["fom"]
     yield f"{path}: {report['app']}"
     for line in provenance(report).split("\n"):
         yield f"    {line}"
@@ -32,7 +31,7 @@ def lines_of(path, report):
     for check in report["checks"]:
         if not check.get("passed"):
             yield f"    FAILED     {check.get('name')}: {check.get('value')} / {check.get('tolerance')}"
-    yield f"    FOM        {short(number(fom.get('value', 'nan'), path))} {fom.get('unit', '')}"
+    yield f"    FOM        {fom_text(report, path)}"
     yield f"    VERIFIED   {'PASSED' if report['verified'] is True else 'FAILED'} ({len(report['checks'])} checks)"
 
 

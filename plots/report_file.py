@@ -181,6 +181,14 @@ def short(value):
     return str(value) if not math.isfinite(value) else f"{value:.4g}"
 
 
+def fom_text(report, path):
+    """The figure of merit with its unit, or why the run has none."""
+    fom = report["fom"]
+    if "none" in fom:
+        return f"none ({fom['none']})"
+    return f"{short(number(fom.get('value', 'nan'), path))} {fom.get('unit', '')}"
+
+
 def end_plainly(main):
     """Runs `main` of a script, and ends with one line and an exit status where it cannot."""
     program = os.path.basename(sys.argv[0])

@@ -58,6 +58,7 @@ openmpi-bin             command:mpirun                    demo test  optional:on
 libhdf5-dev             command:h5cc                      demo test  optional:no_propagators_in_files
 libhwloc-dev            header:hwloc.h                    demo test  optional:no_placement_of_threads
 libmetis-dev            header:metis.h                    -    test  optional:meshes_are_divided_along_a_curve
+gfortran                command:gfortran                  -    test  optional:no_Fortran_module
 clang-19                command:clang++-19                -    test  optional:no_fuzz_tests
 libclang-rt-19-dev      file:/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a - test optional:no_fuzz_tests
 '

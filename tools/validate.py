@@ -67,6 +67,7 @@ def problem_of(app, name, memory):
         problem["lattice"] = CLASSES["lattices"][name]
         if "gauge" not in problem:
             problem.update(CLASSES["light_quark"])
+            problem["gauge"] = CLASSES["repeated"].get(name, problem["gauge"])
     problem.update(program.get(name, {}))
     scaled = list(problem[program["scaled"]])
     scaled[-1] = int(scaled[-1] * CLASSES["memory"][memory])
@@ -173,6 +174,12 @@ def expected_foms(report):
 
 def fom_faults(report):
     value, faults = number(report["fom"]["value"]), []
+    if "none" in report["fom"]:
+        if not math.isnan(value):
+            faults.append(f"figure of merit {value:.6g}, and it says that it has none: {report['fom']['none']}")
+        if "class" in report:
+            faults.append(f"a run of a class has a figure of merit, found none: {report['fom']['none']}")
+        return faults
     if not (math.isfinite(value) and value > 0):
         return [f"expected a figure of merit, found {report['fom']['value']}"]
     expected = expected_foms(report)
@@ -495,7 +502,7 @@ def main():
 
 def print_verdicts(verdicts, together, lines, quiet):
     for path, (report, faults, remarks) in verdicts.items():
-        fom = f"{report_file.short(number(report['fom']['value']))} {report['fom']['unit']}" if report else ""
+        fom = report_file.fom_text(report, path) if report else ""
         name = report.get("class", {}).get("name", "no class") if report else ""
         print(f"{'REFUSED' if faults else 'VALID':<8} {path}   {name}   {fom}")
         for fault in faults:

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 
@@ -15,12 +17,23 @@ constexpr std::string_view heat_bath_word = "heatbath:";
 constexpr int most_sweeps = 100'000'000;
 
 gauge_choice parse_heat_bath(std::string_view numbers, std::string_view what) {
+  const std::string name(what);
   gauge_choice choice{.from = gauge_choice::origin::heat_bath};
-  const auto colon = numbers.find(':');
-  choice.beta = parse_real(numbers.substr(0, colon), std::string(what) + " heatbath:BETA", real_range::not_negative());
-  if (colon != std::string_view::npos)
-    choice.sweeps = static_cast<int>(
-        parse_integer(numbers.substr(colon + 1), std::string(what) + " heatbath:BETA:SWEEPS", 0, most_sweeps));
+  const auto next = [&numbers] {
+    const auto colon = numbers.find(':');
+    const std::string_view word = numbers.substr(0, colon);
+    numbers = colon == std::string_view::npos ? std::string_view() : numbers.substr(colon + 1);
+    return word;
+  };
+  const auto colons = std::ranges::count(numbers, ':');
+  choice.beta = parse_real(next(), name + " heatbath:BETA", real_range::not_negative());
+  if (colons >= 1)
+    choice.sweeps = static_cast<int>(parse_integer(next(), name + " heatbath:BETA:SWEEPS", 0, most_sweeps));
+  if (colons >= 2) {
+    choice.cell = parse_extents(next(), name + " heatbath:BETA:SWEEPS:XxYxZxT");
+    choice.noise = colons >= 3 ? parse_real(numbers, name + " heatbath:BETA:SWEEPS:XxYxZxT:EPS", {0.0, 0.2})
+                               : gauge_choice::default_noise_of_cell;
+  }
   return choice;
 }
 
@@ -36,7 +49,7 @@ gauge_choice parse_gauge_choice(std::string_view text, std::string_view what) {
   if (text.starts_with(heat_bath_word)) return parse_heat_bath(text.substr(heat_bath_word.size()), what);
   if (text.empty() || text == "weak" || text == "heatbath")
     throw input_error(std::string(what) +
-                      ": expected a file, unit, random, weak:EPS or heatbath:BETA[:SWEEPS], found '" +
+                      ": expected a file, unit, random, weak:EPS or heatbath:BETA[:SWEEPS[:XxYxZxT[:EPS]]], found '" +
                       std::string(text) + "'");
   return {.from = file, .path = std::string(text)};
 }
@@ -52,7 +65,8 @@ std::string gauge_choice::describe() const {
     case origin::weak:
       return fmt::format("weak:{}", noise);
     case origin::heat_bath:
-      return fmt::format("heatbath:{}:{}", beta, sweeps);
+      return fmt::format("heatbath:{}:{}", beta, sweeps) +
+             (cell ? fmt::format(":{}:{}", to_string(*cell), noise) : std::string());
   }
   return {};
 }

@@ -31,8 +31,9 @@ complex<double> phase_of_angle(double angle) {
 
 }  // namespace
 
-void declare_device(command_line& line, shared_options& options) {
-  line.choice("--device", options.device, {"cpu", "gpu"}, "What the operators run on");
+namespace {
+
+void declare_tuning(command_line& line, shared_options& options) {
   line.choice("--tune", options.tune, {"off", "on", "force"},
               "On a GPU: how each kernel is launched. As it comes; the fastest way, which is measured at its first use "
               "and remembered; the same, measured again. Results do not depend on it");
@@ -50,6 +51,40 @@ void declare_device(command_line& line, shared_options& options) {
         options.running_seconds = seconds[1];
       },
       "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for tests");
+}
+
+}  // namespace
+
+void declare_device(command_line& line, shared_options& options) {
+  line.choice("--device", options.device, {"cpu", "gpu"}, "What the operators run on");
+  declare_tuning(line, options);
+}
+
+void declare_planned_device(command_line& line, shared_options& options) {
+  line.custom(
+      "--device", "cpu|gpu[:CARD|:REPORT]", options.device,
+      [&options](const std::string& text, const std::string& option) {
+        const auto colon = text.find(':');
+        options.device = text.substr(0, colon);
+        options.card = colon == std::string::npos ? "" : text.substr(colon + 1);
+        if ((options.device != "cpu" && options.device != "gpu") ||
+            (colon != std::string::npos && options.card.empty()))
+          throw input_error(fmt::format("{}: expected one of cpu, gpu, found '{}'", option, printable(text)));
+      },
+      "What the operators run on. With --dryrun: a card whose speed is known (H100, H200), or a report of `plaquette "
+      "bench`, which seconds are taken from");
+  line.integer("--ranks", options.planned_ranks, "With --dryrun: how many ranks there would be; none is started", 1,
+               1 << 20);
+  declare_tuning(line, options);
+}
+
+void require_plan_sense(const shared_options& options) {
+  if (options.dry_run) return;
+  if (!options.card.empty())
+    throw input_error(
+        fmt::format("--device {}:{}: expected --dryrun with it, found none", options.device, printable(options.card)));
+  if (options.planned_ranks > 0)
+    throw input_error("--ranks: expected --dryrun with it, found none (a run has the ranks that mpirun starts)");
 }
 
 void declare_several_gpus(command_line& line, shared_options& options) {
@@ -105,7 +140,7 @@ void shared_option_set::declare_lattice_and_machine() {
         },
         "Process grid; auto is the one of smallest surface for the ranks that there are");
   }
-  declare_device(line_, options_);
+  declare_planned_device(line_, options_);
   declare_several_gpus(line_, options_);
   declare_stall_timeout(line_, options_);
   line_.choice("--overlap", overlap_, {"on", "off"}, "Faces travel while the interior is computed, or before it");
@@ -144,10 +179,11 @@ void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
 void shared_option_set::declare_gauge() {
   line_.section("Gauge configuration");
   line_.custom(
-      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS]", options_.gauge.describe(),
+      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS[:CELL[:EPS]]]", options_.gauge.describe(),
       [this](const std::string& text, const std::string& option) { options_.gauge = parse_gauge_choice(text, option); },
       "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
-      "here");
+      "here. CELL (XxYxZxT): the heat bath is that of a cell, which is repeated; each link is then multiplied by one "
+      "near 1 (as those of weak:EPS, 0.02)");
   declare_reunitarise(line_, options_);
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
   line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",
@@ -203,6 +239,7 @@ void shared_option_set::declare_output() {
 
 shared_options shared_option_set::collected() const {
   require_device_sense(line_, options_);
+  require_plan_sense(options_);
   require_reunitarise_sense(options_);
   shared_options result = options_;
   result.action = make_action(action_);

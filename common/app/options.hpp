@@ -26,6 +26,8 @@ struct shared_options {
   bool lattice_given = false;
   std::optional<extents> grid;  ///< none: the one of smallest surface
   std::string device = "cpu";
+  std::string card;         ///< of --device gpu:CARD, for a dry run: a known card, or a report of bench; empty: none
+  int planned_ranks = 0;    ///< of a dry run that starts none; 0: those that there are
   std::string tune = "on";  ///< of a GPU's kernels: off, on, force
   std::string tune_file;    ///< where their choices are kept; empty: the user's own
   /// Before a GPU is timed: of idleness for its cool figures, of the same work for its sustained ones.
@@ -65,6 +67,10 @@ struct action_options {
 
 /// Declares --device, --tune, --tune-file and --protocol-seconds.
 void declare_device(command_line& line, shared_options& options);
+/// Declares --device as it stands in programs with --dryrun, and --ranks.
+void declare_planned_device(command_line& line, shared_options& options);
+/// After command_line::parse. Throws input_error where a card is named and nothing is planned.
+void require_plan_sense(const shared_options& options);
 /// Declares --halo and --wait.
 void declare_several_gpus(command_line& line, shared_options& options);
 /// Declares --stall-timeout.

@@ -88,6 +88,10 @@ bool bears_on_speed(std::string_view name) {
                                                         "FI_",  "OMPI_MCA_", "I_MPI_", "MPICH_", "PLAQUETTE_"};
   constexpr std::array<std::string_view, 5> names{"SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS",
                                                   "SLURM_CPU_BIND", "SLURM_GPUS_ON_NODE"};
+  // What mpirun tells its processes: names of hosts, sockets and folders, no settings.
+  constexpr std::array<std::string_view, 5> of_launcher{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix",
+                                                        "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME"};
+  if (std::ranges::any_of(of_launcher, [name](std::string_view b) { return name.starts_with(b); })) return false;
   return std::ranges::any_of(beginnings, [name](std::string_view b) { return name.starts_with(b); }) ||
          std::ranges::find(names, name) != names.end();
 }

@@ -118,6 +118,7 @@ json_document to_json(const report& r) {
   document["schema_version"] = report_schema_version;
   document["app"] = r.app;
   document["fom"] = {{"value", r.fom.value}, {"unit", r.fom.unit}, {"what", r.fom.what}};
+  if (!r.fom.none.empty()) document["fom"]["none"] = r.fom.none;
   document["verified"] = r.checks.passed();
   document["checks"] = list_of(r.checks.checks());
   document["parameters"] = r.parameters;
@@ -142,6 +143,7 @@ json_document to_json(const report& r) {
 }
 
 std::string fom_line(const figure_of_merit& fom) {
+  if (!fom.none.empty()) return fmt::format("FOM        none     ({})", fom.none);
   const std::string value = std::isnan(fom.value) ? "none" : fmt::format("{:.4g}", fom.value);
   return fmt::format("FOM        {} {}     ({})", value, fom.unit, fom.what);
 }

@@ -24,6 +24,7 @@ inline constexpr const char* report_schema_version = "1.4";
 struct figure_of_merit {
   double value = 0.0;
   std::string unit, what;
+  std::string none{};  ///< why a run has no figure of merit, and `value` is NaN; empty: it has one, or failed
 };
 
 /// A timed operator.

@@ -42,6 +42,11 @@ void require_room(std::span<const std::byte> mine, std::span<std::byte> all, int
                            " bytes are gathered into " + std::to_string(all.size()));
 }
 
+/// What the ranks of a plan give: all the same.
+void repeat(std::span<const std::byte> mine, std::span<std::byte> all) {
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) std::ranges::copy(mine, all.subspan(at).begin());
+}
+
 }  // namespace
 
 bool is_launched_by_mpi(const char* const* environment) {
@@ -175,7 +180,7 @@ pending_exchange communicator::start_exchange(std::span<const outgoing_message> 
                                               std::span<const incoming_message> receive) const {
   copy_own_messages(rank_, send, receive);
   pending_exchange exchange;
-  if (size_ == 1) return exchange;
+  if (is_alone()) return exchange;
   exchange.state_ = std::make_unique<pending_exchange::state>();
   auto& requests = exchange.state_->requests;
   for (const incoming_message& m : receive) {
@@ -210,13 +215,13 @@ void all_reduce(MPI_Comm comm, std::span<T> values, MPI_Datatype type, MPI_Op op
 }  // namespace
 
 void communicator::sum(std::span<double> values) const {
-  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_DOUBLE, MPI_SUM);
+  if (!is_alone()) all_reduce(implementation_->comm, values, MPI_DOUBLE, MPI_SUM);
 }
 void communicator::sum(std::span<std::uint64_t> values) const {
-  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT64_T, MPI_SUM);
+  if (!is_alone()) all_reduce(implementation_->comm, values, MPI_UINT64_T, MPI_SUM);
 }
 void communicator::maximum(std::span<double> values) const {
-  if (size_ == 1) return;
+  if (is_alone()) return;
   // MPI_MAX may lose a NaN: a second number for each, in the same message, says whether there is one.
   const std::size_t n = values.size();
   std::vector<double> both(2 * n);
@@ -229,10 +234,10 @@ void communicator::maximum(std::span<double> values) const {
   for (std::size_t i = 0; i < n; ++i) values[i] = both[n + i] > 0.0 ? __builtin_nan("") : both[i];
 }
 void communicator::exclusive_or(std::span<std::uint32_t> values) const {
-  if (size_ > 1) all_reduce(implementation_->comm, values, MPI_UINT32_T, MPI_BXOR);
+  if (!is_alone()) all_reduce(implementation_->comm, values, MPI_UINT32_T, MPI_BXOR);
 }
 void communicator::broadcast(std::span<std::byte> data, int root) const {
-  if (size_ == 1) return;
+  if (is_alone()) return;
   const rank_wait wait("a broadcast");
   for (std::size_t at = 0; at < data.size(); at += largest_piece) {
     const auto piece = data.subspan(at, std::min(largest_piece, data.size() - at));
@@ -242,8 +247,8 @@ void communicator::broadcast(std::span<std::byte> data, int root) const {
 pending_exchange communicator::start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
   require_room(mine, all, size_);
   pending_exchange exchange;
-  if (size_ == 1) {
-    std::ranges::copy(mine, all.begin());
+  if (is_alone()) {
+    repeat(mine, all);
     return exchange;
   }
   exchange.state_ = std::make_unique<pending_exchange::state>();
@@ -257,7 +262,7 @@ void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> 
   start_gather(mine, all).wait();
 }
 void communicator::barrier() const {
-  if (size_ == 1) return;
+  if (is_alone()) return;
   const rank_wait wait("a barrier");
   check(MPI_Barrier(implementation_->comm), "MPI_Barrier");
 }
@@ -316,7 +321,7 @@ void communicator::exclusive_or(std::span<std::uint32_t>) const {}
 void communicator::broadcast(std::span<std::byte>, int) const {}
 pending_exchange communicator::start_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
   require_room(mine, all, size_);
-  std::ranges::copy(mine, all.begin());
+  repeat(mine, all);
   return {};
 }
 void communicator::gather(std::span<const std::byte> mine, std::span<std::byte> all) const { start_gather(mine, all); }
@@ -330,6 +335,11 @@ std::string mpi_library() { return "none"; }
 #endif
 
 communicator::communicator() = default;
+communicator communicator::planned(int ranks) {
+  communicator plan;
+  plan.size_ = ranks;
+  return plan;
+}
 pending_exchange::pending_exchange() = default;
 pending_exchange::pending_exchange(pending_exchange&&) noexcept = default;
 pending_exchange& pending_exchange::operator=(pending_exchange&&) noexcept = default;

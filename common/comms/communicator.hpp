@@ -56,9 +56,14 @@ class communicator {
   /// Returns all ranks that mpirun started (this process alone without MPI). Needs a living `mpi_session`. For a group
   /// of ranks of a program that calls MPI itself: communicator_of (mpi_communicator.hpp).
   static communicator world();
+  /// Returns a group of that many ranks of which only the first exists: for what a run would take. It has a size and
+  /// exchanges nothing: sums and maxima are those of the first rank, which is also what is gathered of each.
+  static communicator planned(int ranks);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Returns whether it is one of planned().
+  bool is_planned() const { return size_ > 1 && !implementation_; }
 
   /// Starts to send and receive. A message to oneself is copied. Who talks to whom is the caller's list; the halo
   /// exchange of a 4-D grid is one maker of such lists.
@@ -82,6 +87,7 @@ class communicator {
 
  private:
   friend struct mpi_access;
+  bool is_alone() const { return size_ == 1 || !implementation_; }
   struct implementation;
   std::shared_ptr<const implementation> implementation_;
   int rank_ = 0;

@@ -2,8 +2,10 @@
 #include "common/io/link_array.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,22 +20,38 @@ namespace {
 constexpr int numbers_of_site = dimensions * 2 * colours * colours;
 
 /// Visits the place of each real part of a site's links: visit(mu, i, j, place).
+/// \param site  the index of x, x fastest
 template <class Visit>
-void for_each_element(const link_layout& layout, const coordinate& x, Visit&& visit) {
+void for_each_element(const link_layout& layout, std::int64_t site, const coordinate& x, Visit&& visit) {
   std::int64_t at = layout.first;
-  for (int nu = 0; nu < dimensions; ++nu) at += x[nu] * layout.site[static_cast<std::size_t>(nu)];
+  if (!layout.places.empty())
+    at += layout.places[static_cast<std::size_t>(site)];
+  else
+    for (int nu = 0; nu < dimensions; ++nu) at += x[nu] * layout.site[static_cast<std::size_t>(nu)];
   for (int mu = 0; mu < dimensions; ++mu)
     for (int i = 0; i < colours; ++i)
       for (int j = 0; j < colours; ++j)
         visit(mu, i, j, at + layout.direction[static_cast<std::size_t>(mu)] + i * layout.row + j * layout.column);
 }
 
-/// Throws input_error unless each number has a place of its own in an array of `length` doubles.
+/// Throws input_error unless each number has a place of its own in an array of `length` reals.
 void require_layout(const link_layout& layout, const lattice_geometry& geometry, std::int64_t length) {
   const std::int64_t least = numbers_of_site * geometry.local_volume();
   if (length < least)
-    throw input_error("array of links: expected at least " + std::to_string(least) + " doubles for " +
+    throw input_error("array of links: expected at least " + std::to_string(least) + " reals for " +
                       to_string(geometry.local()) + " sites of a rank (72 a site), found " + std::to_string(length));
+  if (!layout.places.empty() && std::ssize(layout.places) != geometry.local_volume())
+    throw input_error("array of links: expected the places of " + std::to_string(geometry.local_volume()) +
+                      " sites or none, found " + std::to_string(layout.places.size()));
+  const auto require_small = [](std::int64_t step) {  // so that no sum of them overflows
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (step < -most || step > most)
+      throw input_error("array of links: expected strides and places below 2^40 reals, found " + std::to_string(step));
+  };
+  for (const std::int64_t step : {layout.first, layout.row, layout.column, layout.imaginary}) require_small(step);
+  for (const std::int64_t step : layout.site) require_small(step);
+  for (const std::int64_t step : layout.direction) require_small(step);
+  for (const std::int64_t step : layout.places) require_small(step);
   std::vector<bool> taken(static_cast<std::size_t>(length), false);
   const auto take = [&](std::int64_t place, const coordinate& x, int mu) {
     const bool inside = place >= 0 && place < length;
@@ -45,12 +63,12 @@ void require_layout(const link_layout& layout, const lattice_geometry& geometry,
     for (int nu = 0; nu < dimensions; ++nu) site += std::to_string(x[nu]) + (nu < 3 ? ", " : ")");
     throw input_error("array of links: the layout puts a number of site (x, y, z, t) = " + site + ", direction " +
                       "xyzt"[mu] + ", at place " + std::to_string(place) +
-                      (inside ? ", where another one stands" : " of " + std::to_string(length) + " doubles") +
+                      (inside ? ", where another one stands" : " of " + std::to_string(length) + " reals") +
                       "; check its strides");
   };
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate x = geometry.local_coordinate(site);
-    for_each_element(layout, x, [&](int mu, int, int, std::int64_t place) {
+    for_each_element(layout, site, x, [&](int mu, int, int, std::int64_t place) {
       take(place, x, mu);
       take(place + layout.imaginary, x, mu);
     });
@@ -75,23 +93,52 @@ link_layout dense_layout(const extents& local, site_order_of_array sites, direct
   return layout;
 }
 
-gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
-                                 const link_layout& layout, const communicator& comm) {
-  on_all_ranks_or_none(comm, [&] { require_layout(layout, geometry, static_cast<std::int64_t>(numbers.size())); });
+namespace {
+
+void require_phases(const folded_phases& folded) {
+  for (int mu = 0; mu < dimensions; ++mu)
+    if (const complex<double>& phase = folded.boundary[static_cast<std::size_t>(mu)];
+        !(std::abs(norm2(phase) - 1.0) <= 1e-12))
+      throw input_error("array of links: expected a phase of length 1 at the boundary in direction " +
+                        std::string(1, "xyzt"[mu]) + ", found (" + std::to_string(phase.re) + ", " +
+                        std::to_string(phase.im) + ")");
+}
+
+/// Returns what takes the phase of a link out of it.
+complex<double> inverse_phase(const folded_phases& folded, const lattice_geometry& geometry, const coordinate& local,
+                              int mu) {
+  const coordinate x = geometry.to_global(local);
+  complex<double> phase{1.0, 0.0};
+  if (x[mu] == geometry.global()[mu] - 1) phase = conj(folded.boundary[static_cast<std::size_t>(mu)]);
+  const int steps = mu == 0 ? x[3] : mu == 1 ? x[3] + x[0] : mu == 2 ? x[3] + x[0] + x[1] : 0;
+  return folded.staggered && steps % 2 != 0 ? -phase : phase;
+}
+
+template <class Real>
+gauge_configuration links_of(const lattice_geometry& geometry, std::span<const Real> numbers, const link_layout& layout,
+                             const communicator& comm, const folded_phases& folded) {
+  constexpr int bits = std::is_same_v<Real, float> ? 32 : 64;
+  on_all_ranks_or_none(comm, [&] {
+    require_layout(layout, geometry, static_cast<std::int64_t>(numbers.size()));
+    require_phases(folded);
+  });
   gauge_configuration links(geometry);
   std::optional<unsuitable_link> unsuitable;
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate x = geometry.local_coordinate(site);
     site_links& here = links(x);
-    for_each_element(layout, x, [&](int mu, int i, int j, std::int64_t place) {
+    for_each_element(layout, site, x, [&](int mu, int i, int j, std::int64_t place) {
       here[static_cast<std::size_t>(mu)](i, j) = {numbers[static_cast<std::size_t>(place)],
                                                   numbers[static_cast<std::size_t>(place + layout.imaginary)]};
     });
     for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double>& u = here[static_cast<std::size_t>(mu)];
+      su3<double>& u = here[static_cast<std::size_t>(mu)];
+      const double tolerance = su3_tolerance(u, bits);
+      if (const complex<double> phase = inverse_phase(folded, geometry, x, mu); phase != complex<double>{1.0, 0.0})
+        u = phase * u;
       const double distance = distance_from_su3(u);
       const std::int64_t global = geometry.global_index(x);
-      if (!(distance <= su3_tolerance(u, 64)) && !(unsuitable && unsuitable->global_site <= global))
+      if (!(distance <= tolerance) && !(unsuitable && unsuitable->global_site <= global))
         unsuitable = unsuitable_link{global, mu, distance};
     }
   }
@@ -99,6 +146,17 @@ gauge_configuration import_links(const lattice_geometry& geometry, std::span<con
                              " (is the layout another? A boundary condition belongs to the action, not to the links)");
   exchange_ghosts(links, comm);
   return links;
+}
+
+}  // namespace
+
+gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded) {
+  return links_of(geometry, numbers, layout, comm, folded);
+}
+gauge_configuration import_links(const lattice_geometry& geometry, std::span<const float> numbers,
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded) {
+  return links_of(geometry, numbers, layout, comm, folded);
 }
 
 }  // namespace plaquette

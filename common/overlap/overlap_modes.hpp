@@ -39,6 +39,7 @@ overlap_mode_set<typename sign_function<Backend>::Field> lowest_overlap_modes(
   const int l = search.modes;
   const int chi = search.chirality != 0 ? search.chirality
                   : stored              ? stored_chirality
+                  : l == 0              ? +1  // none is searched
                            : detail::chirality_without_zero_modes(sign, shape_of, fill, search.interrupted);
   // Its copy of the modes of H in single precision serves corrections too, and then is given back.
   struct single_copy {

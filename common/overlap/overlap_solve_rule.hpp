@@ -6,12 +6,41 @@
 #include <functional>
 #include <vector>
 
+#include "common/lattice/stout_smearing.hpp"
+
 namespace plaquette {
 
 enum class overlap_scheme {
-  fixed,    ///< one accuracy, in double
-  relaxed,  ///< accuracy follows the residual, high orders in single precision
-  defect    ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
+  fixed,          ///< one accuracy, in double
+  relaxed,        ///< accuracy follows the residual, high orders in single precision
+  defect,         ///< CG with a cheap sign function inside, true residuals outside (Giusti et al. 2002)
+  preconditioned  ///< minimal residuals of D(m), preconditioned by a clover operator on smeared links
+};
+
+/// How M x = b is solved.
+enum class clover_method {
+  fastest,  ///< BiCGstab; where it takes many iterations, the faster of both
+  multigrid,
+  bicgstab
+};
+
+/// What preconditions D(m) in the scheme of that name: M^-1 + a, M the clover operator on smeared links, in a few steps
+/// of GCR on D(m) with a cheap sign function.
+struct overlap_preconditioner {
+  stout_smearing smearing{3, 0.1};  ///< of the links of M alone, on top of what those of H have
+  double mass = 0.0, csw = 1.0;     ///< of M
+  double tolerance = 3e-2;          ///< of M^-1
+  clover_method method = clover_method::fastest;
+  double constant = 0.3;  ///< a, near 1 / (2 rho)
+  int inner_steps = 4;    ///< of GCR; 0: M^-1 + a alone
+  double inner_delta = 0.03;
+  double relaxation = 0.05;  ///< f in delta = f tolerance / (|t| |r|) of a new direction t
+  int directions = 60;       ///< of a column, after which the solve starts again from its residual
+  int batch = 0;             ///< columns at once; 0: all
+  bool modes_in_single =
+      true;  ///< the modes of H are there in single precision too, so that it takes all of the inner steps
+
+  bool operator==(const overlap_preconditioner&) const = default;
 };
 
 struct overlap_solve_rule {
@@ -25,6 +54,7 @@ struct overlap_solve_rule {
   /// Above 0: the square of the sign function, fixed by hand, is not 1 to the tolerance. Then D(m) is applied as it is,
   /// with a sign function that is computed to this.
   double coarse_sign_delta = 0.0;
+  overlap_preconditioner preconditioner{};  ///< of the preconditioned scheme
   int limit = 3000;
   int corrections = 8;
   std::function<bool()> interrupted = nullptr;
@@ -43,10 +73,21 @@ struct overlap_mass_report {
   bool converged = false;
 };
 
+/// Work of the preconditioned scheme; a column counts one.
+struct preconditioned_work {
+  double directions = 0.0;
+  double accurate_signs = 0.0, cheap_signs = 0.0;  ///< of D in the outer solve; of the inner steps
+  double clover_solves = 0.0, clover_applications = 0.0;
+  int corrections = 0;         ///< rounds from true residuals
+  bool by_multigrid = false;   ///< how M x = b was solved
+  double setup_seconds = 0.0;  ///< of M and its solver
+};
+
 struct overlap_solve_report {
   std::vector<overlap_mass_report> masses;
   std::vector<double> history;  ///< worst iterated residual of the lightest mass
   std::vector<double> deltas;   ///< accuracy of the sign function in each iteration
+  preconditioned_work work{};   ///< of the preconditioned scheme
 };
 
 }  // namespace plaquette

@@ -31,6 +31,7 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/operators/coarse_matrices.hpp"
+#include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
 
@@ -173,6 +174,12 @@ struct multigrid_solve_report {
   double flops = 0.0;           ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
 };
 
+/// About M^-1 b in single precision.
+struct single_solution {
+  vectors_handle x;
+  solve_report report;
+};
+
 /// What an identity of the coarse lattices leaves.
 struct identity_check {
   std::string name;
@@ -275,6 +282,11 @@ class multigrid_solver {
   /// Solves by BiCGstab instead, for comparison.
   /// \param inner  the precision of its Krylov space; the solution is double
   virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
+  /// Returns about M^-1 b, all of it in single precision: what other algorithms take as a preconditioner. The sources
+  /// and solutions of the other members stay.
+  /// \param b            in single precision, on all sites, of a solver of this library
+  /// \param by_bicgstab  which needs no set_up
+  virtual single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) = 0;
   /// |x| and |b|, per right-hand side.
   virtual std::vector<double> solution_norms() const = 0;
   virtual std::vector<double> source_norms() const = 0;

@@ -25,6 +25,7 @@
 #include "common/algorithms/inverse_modes.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/multigrid_setup.hpp"
+#include "common/algorithms/work_clock.hpp"
 #include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/coarse_identities.hpp"
@@ -32,6 +33,7 @@
 #include "common/solvers/level_placement.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/null_space_study.hpp"
+#include "common/solvers/solver_vectors_of.hpp"
 
 namespace plaquette {
 
@@ -122,7 +124,7 @@ class multigrid_solver_of final : public multigrid_solver {
     report.seconds.whole = whole.seconds(), report.seconds.tuning = whole.tuning_seconds();
     report.seconds.tuning = longest_tuning(report.seconds.tuning);
     std::array<double, 2> seconds{report.seconds.trial, report.seconds.whole};
-    take_out_tuning(seconds);
+    take_out_tuning(seconds, context_.comm());
     report.seconds.trial = seconds[0], report.seconds.whole = seconds[1];
     note_setup();
     return report;
@@ -254,6 +256,24 @@ class multigrid_solver_of final : public multigrid_solver {
     return timed;
   }
 
+  single_solution solve_in_single(const vectors_handle& b, const stopping_rule& sought, bool by_bicgstab) override {
+    const single_field& in = fields_of<single_field>(b);
+    stopping_rule rule = sought;
+    rule.guess_is_zero = true;
+    if (by_bicgstab) {
+      if (!single_schur_) single_schur_.emplace(inner_operator<float>(), schur_kind::symmetric);
+      // Few iterations are enough, so that checks come often.
+      rule.check_interval = std::min(Backend::check_interval, 5);
+      return solve_even_sites(*single_schur_, in, [&](single_field& x, const single_field& even) {
+        return bicgstab(*single_schur_, x, even, rule);
+      });
+    }
+    cycle_for(std::max(in.columns(), cycle_columns_));
+    return solve_even_sites(*library_.system(), in, [&](single_field& x, const single_field& even) {
+      return flexible_gcr(*library_.system(), x, even, rule, *cycle_in_single_, {settings_.restart_length, 0});
+    });
+  }
+
   std::vector<double> solution_norms() const override { return norms(*x_); }
   std::vector<double> source_norms() const override { return norms(*b_); }
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
@@ -281,14 +301,6 @@ class multigrid_solver_of final : public multigrid_solver {
 
   // ---- Setup and tuning
 
-  /// Ranks work in step, and wait for each other while one tunes. So a stretch lasts as long as on the rank that tuned
-  /// most of it, without that. Collective.
-  /// \param seconds  of stretches, without this rank's tuning; becomes the same on all ranks
-  void take_out_tuning(std::span<double> seconds) const {
-    for (double& s : seconds) s = -s;
-    context_.comm().maximum(seconds);
-    for (double& s : seconds) s = -s;
-  }
   double longest_tuning(double seconds) const {
     context_.comm().maximum(std::span(&seconds, 1));
     return seconds;
@@ -300,7 +312,7 @@ class multigrid_solver_of final : public multigrid_solver {
     auto& s = setup_.seconds;
     std::array<double, 5> seconds{r.relaxation_seconds, r.refinement_seconds, r.orthonormal_seconds, r.galerkin_seconds,
                                   s.whole};
-    take_out_tuning(seconds);
+    take_out_tuning(seconds, context_.comm());
     s = {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], longest_tuning(s.tuning)};
     setup_.replaced = r.replaced;
     setup_.dropped = r.dropped;
@@ -580,6 +592,19 @@ class multigrid_solver_of final : public multigrid_solver {
                        {.corrections = 0});
   }
 
+  /// Returns the solution of the full system from one on even sites.
+  template <class Schur, class Solver>
+  single_solution solve_even_sites(const Schur& schur, const single_field& b, const Solver& solver) const {
+    single_field even = schur.even_like(b), y = like(even), x = like(b);
+    schur.prepare_source(even, b);
+    zero(y);
+    single_solution found;
+    found.report = solver(y, even);
+    schur.reconstruct_solution(x, y, b);
+    found.x = handle_of(std::move(x));
+    return found;
+  }
+
   template <class Solver>
   multigrid_solve_report solve_by(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
     rule.guess_is_zero = true;
@@ -590,10 +615,9 @@ class multigrid_solver_of final : public multigrid_solver {
     multigrid_solve_report result;
     result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
     library_.finish();
-    std::array<double, 2> longest{watch.seconds(), watch.tuning_seconds()};
-    context_.comm().maximum(std::span(longest));
-    result.seconds = longest[0];
-    result.tuning_seconds = longest[1];
+    const stretch_seconds spent = end_together(watch, context_.comm());
+    result.seconds = spent.work;
+    result.tuning_seconds = spent.tuning;
     return result;
   }
   struct plain_bicgstab {
@@ -683,6 +707,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::shared_ptr<full_operator<float>> single_;
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
+  std::optional<schur_operator<float>> single_schur_;
   std::optional<multigrid<library>> multigrid_;
   setup_report setup_;
   std::optional<any_operator<single_field>> cycle_in_single_;

@@ -21,8 +21,10 @@
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"
+#include "common/overlap/preconditioned_solve.hpp"
 #include "common/overlap/sign_function.hpp"
 #include "common/solvers/backend.hpp"
+#include "common/solvers/clover_inverse.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/stopwatch.hpp"
@@ -44,6 +46,8 @@ concept overlap_backend =
       // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
       { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename Backend::template field<double>>;
       { same.host_bytes() } -> std::same_as<double>;
+      // A solver of the clover operator on links that are smeared for it.
+      { same.make_clover_solver(action, stout_smearing{}) } -> std::same_as<std::unique_ptr<multigrid_solver>>;
       same.finish();                                   // waits for all that was queued
       same.fill(x, std::uint64_t{}, std::uint64_t{});  // random Dirac spinors number first, first + 1, ... of a seed
       same.make_source(x, int{}, source);              // column of a propagator's sources
@@ -331,9 +335,12 @@ class overlap_solver_of final : public overlap_solver {
     std::vector<Field> x;
     for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
     overlap_solutions solved;
-    solved.report = rule.coarse_sign_delta > 0.0
-                        ? solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta)
-                        : solve_overlap(d, with, x, b, masses, rule);
+    if (rule.scheme == overlap_scheme::preconditioned)
+      solved.report = solve_preconditioned(d, with, x, b, masses, rule);
+    else if (rule.coarse_sign_delta > 0.0)
+      solved.report = solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta);
+    else
+      solved.report = solve_overlap(d, with, x, b, masses, rule);
     for (Field& one : x) solved.x.push_back(handle_of(std::move(one)));
     return solved;
   }
@@ -397,6 +404,39 @@ class overlap_solver_of final : public overlap_solver {
     if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
     if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
     return use(kernel_.half(), rounded(as<HalfField>));
+  }
+
+  overlap_solve_report solve_preconditioned(const overlap_operator<sign_type>& d, const overlap_mode_set<Field>& modes,
+                                            std::vector<Field>& x, const Field& b, const std::vector<double>& masses,
+                                            const overlap_solve_rule& rule) {
+    const overlap_preconditioner& settings = rule.preconditioner;
+    if (!clover_ || !(made_clover_ == settings)) {
+      const stopwatch watch;
+      clover_.reset();
+      clover_ = make_clover_inverse(settings, settings.batch > 0 ? settings.batch : b.columns());
+      made_clover_ = settings;
+      clover_seconds_ = watch.seconds();
+    }
+    preconditioned_work of_clover;
+    const auto inverse = [&](const InnerField& r) { return clover_->apply(r, of_clover); };
+    overlap_solve_report report = solve_overlap_preconditioned(d, modes, x, b, masses, rule, inverse);
+    d.sign().forget_single_modes();
+    report.work.clover_solves = of_clover.clover_solves;
+    report.work.clover_applications = of_clover.clover_applications;
+    report.work.by_multigrid = clover_->by_multigrid();
+    report.work.setup_seconds = clover_seconds_;
+    return report;
+  }
+  std::unique_ptr<clover_inverse<InnerField>> make_clover_inverse(const overlap_preconditioner& settings, int columns) {
+    fermion_action action = fermion_action::isotropic(settings.mass, settings.csw);
+    action.boundary_phase = settings_.boundary_phase;
+    Field made = like(shape_, columns);
+    backend_->fill(made, settings_.seed, std::uint64_t{1} << 24);  // not those that checks take
+    InnerField sample = like(shape_, columns, as<InnerField>);
+    convert(sample, made);
+    return std::make_unique<clover_inverse<InnerField>>(backend_->make_clover_solver(action, settings.smearing),
+                                                        settings, sample, backend_->ctx.geometry(),
+                                                        backend_->ctx.comm(), settings_.interrupted);
   }
 
   double volume() const { return static_cast<double>(backend_->ctx.geometry().global_volume()); }
@@ -503,6 +543,9 @@ class overlap_solver_of final : public overlap_solver {
   hermitian_kernel<Backend> kernel_;
   Field shape_;
   std::uint64_t next_random_ = 0;
+  std::unique_ptr<clover_inverse<InnerField>> clover_;  ///< of the preconditioned scheme
+  overlap_preconditioner made_clover_;                  ///< that it was made for
+  double clover_seconds_ = 0.0;
 };
 
 }  // namespace plaquette

@@ -2,6 +2,8 @@
 #include "cpu_ref/observables/correlators.hpp"
 
 #include <array>
+#include <cmath>
+#include <numbers>
 #include <string>
 
 #include "common/algebra/monomial.hpp"
@@ -39,10 +41,10 @@ std::vector<double> sum_over_space(const lattice_geometry& geometry, const commu
   return correlator;
 }
 
-/// Re tr [ left S right S^+ ] at one site; S(a c, d e) is spin a, colour c of column 3 d + e.
-double contraction(std::span<const spinor_configuration> columns, const coordinate& x, const monomial& left,
-                   const monomial& right) {
-  double sum = 0.0;
+/// tr [ left S right S^+ ] at one site; S(a c, d e) is spin a, colour c of column 3 d + e.
+complex<double> contraction(std::span<const spinor_configuration> columns, const coordinate& x, const monomial& left,
+                            const monomial& right) {
+  complex<double> sum;
   for (int d = 0; d < spins; ++d)
     for (int e = 0; e < colours; ++e) {
       const spinor<double>& from = columns[static_cast<std::size_t>(colours * d + e)](x);
@@ -50,7 +52,7 @@ double contraction(std::span<const spinor_configuration> columns, const coordina
       for (int a = 0; a < spins; ++a) {
         complex<double> overlap;
         for (int c = 0; c < colours; ++c) overlap += from(left.column[a], c) * conj(to(a, c));
-        sum += (left.entry[a] * right.entry[d] * overlap).re;
+        sum += left.entry[a] * right.entry[d] * overlap;
       }
     }
   return sum;
@@ -64,7 +66,30 @@ std::vector<double> meson_correlator(std::span<const spinor_configuration> colum
   const spin_matrix gamma5 = gamma_matrix(4);
   const monomial left = monomial_of(gamma5 * gamma), right = monomial_of(gamma * gamma5);
   return sum_over_space(columns.front().geometry(), comm,
-                        [&](const coordinate& x) { return contraction(columns, x, left, right); });
+                        [&](const coordinate& x) { return contraction(columns, x, left, right).re; });
+}
+
+std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
+                                                 const spin_matrix& gamma, const std::array<int, 3>& momentum,
+                                                 const communicator& comm) {
+  require_propagator(columns);
+  const lattice_geometry& geometry = columns.front().geometry();
+  const spin_matrix gamma5 = gamma_matrix(4);
+  const monomial left = monomial_of(gamma5 * gamma), right = monomial_of(gamma * gamma5);
+  const auto term = [&](const coordinate& local) {
+    const coordinate x = geometry.to_global(local);
+    double angle = 0.0;  // of exp(-i p x), p_i = 2 pi n_i / L_i
+    for (std::size_t i = 0; i < 3; ++i) {
+      const int length = geometry.global()[i];
+      angle -= 2.0 * std::numbers::pi * static_cast<double>((std::int64_t{momentum[i]} * x[i]) % length) / length;
+    }
+    return complex<double>{std::cos(angle), std::sin(angle)} * contraction(columns, local, left, right);
+  };
+  const std::vector<double> re = sum_over_space(geometry, comm, [&](const coordinate& x) { return term(x).re; });
+  const std::vector<double> im = sum_over_space(geometry, comm, [&](const coordinate& x) { return term(x).im; });
+  std::vector<complex<double>> correlator;
+  for (std::size_t t = 0; t < re.size(); ++t) correlator.push_back({re[t], im[t]});
+  return correlator;
 }
 
 std::vector<double> pion_correlator(std::span<const spinor_configuration> columns, const communicator& comm) {

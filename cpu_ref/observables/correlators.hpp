@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Meson correlators at zero momentum from a propagator.
+/// Meson correlators from a propagator.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,12 @@ using propagator = std::vector<spinor_configuration>;
 /// \param gamma  with one entry in each row and column, as products of gamma matrices are
 std::vector<double> meson_correlator(std::span<const spinor_configuration> columns, const spin_matrix& gamma,
                                      const communicator& comm);
+
+/// Returns C(p, t) = sum over x of exp(-i p x) tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ], p_i = 2 pi
+/// momentum[i] / L_i. For p = 0 its real part is `meson_correlator`. Throws and rounds as that does. Collective.
+std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
+                                                 const spin_matrix& gamma, const std::array<int, 3>& momentum,
+                                                 const communicator& comm);
 
 /// Returns the correlator for Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
 std::vector<double> pion_correlator(std::span<const spinor_configuration> columns, const communicator& comm);

@@ -7,6 +7,7 @@
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/solvers/backend.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -34,6 +35,12 @@ struct cpu_overlap_backend : solver_backend {
     return {ctx, shape};
   }
   double host_bytes() const { return 0.0; }
+  std::unique_ptr<multigrid_solver> make_clover_solver(const fermion_action& action,
+                                                       const stout_smearing& smearing) const {
+    return make_multigrid_solver(
+        ctx, std::make_shared<const gauge_configuration>(stout_smeared(*gauge, smearing, ctx.comm())),
+        {.action = action});
+  }
   void finish() const {}
   void fill(field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     for (int c = 0; c < x.columns(); ++c)

@@ -13,6 +13,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dg/fused_launcher.hpp"
 #include "gpu/dg/mesh_on_device.hpp"
+#include "gpu/dg/peer_ghosts.hpp"
 
 namespace plaquette::gpu {
 
@@ -293,21 +294,31 @@ class device_dg_solver final : public dg_solver {
       for (const auto& face : peer.send) sent.push_back({face.element, face.face});
     }
     if (comm_.size() == 1) return;
+    is_divided_ = true;
     before_messages_ = options.ranks.overlap ? elements_before_messages() : 0;
+    if (options.ranks.policy == halo_policy::automatic || options.ranks.policy == halo_policy::peer)
+      direct_ =
+          peer_ghosts<values>::make(domain.part, mesh_.arrays().face_nodes, columns_, comm_, queue_, options.ranks);
+    if (direct_) return;
+    if (options.ranks.policy == halo_policy::peer)
+      throw input_error("--halo peer: expected GPUs of one host that reach each other's memory, one a rank");
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
     outgoing_ = device_array<values>(queue_, static_cast<std::size_t>(sent_nodes_ * columns_));
-    const halo_policy policy =
-        options.ranks.policy == halo_policy::peer ? halo_policy::automatic : options.ranks.policy;
-    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), policy, options.ranks.wait);
+    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), options.ranks.policy, options.ranks.wait);
   }
 
   /// From `now` to the other state; `residual` is the register.
   void do_stage(values* residual, const stage_numbers& numbers) {
     const std::int32_t elements = mesh_.arrays().elements;
     fill_incident_faces(numbers.time);
-    if (messages_ == nullptr) {
+    if (!is_divided_) {
       run(residual, numbers, 0, elements);
+    } else if (direct_) {
+      direct_->send(now().data(), places_, mesh_.arrays().partner, mesh_.arrays().nodes);
+      run(residual, numbers, 0, before_messages_);
+      direct_->receive(now().data() + element_nodes(), places_);
+      run(residual, numbers, before_messages_, elements);
     } else {
       start_exchange();
       run(residual, numbers, 0, before_messages_);
@@ -415,6 +426,8 @@ class device_dg_solver final : public dg_solver {
   std::vector<peer_faces> peers_;
   device_array<sent_face> sent_;
   std::int64_t sent_nodes_ = 0;
+  bool is_divided_ = false;                      ///< among ranks
+  std::unique_ptr<peer_ghosts<values>> direct_;  ///< where GPUs reach each other; else:
   std::unique_ptr<device_messages> messages_;
 };
 
@@ -458,7 +471,7 @@ std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns
       : kernel == choice::products
           ? dg::bytes_of_products(domain.problem.equations, domain.reference, domain.elements(), number)
           : 0;
-  return through_memory + static_cast<std::size_t>(columns) * (3 * state + ghosts * fields * number) +
+  return through_memory + static_cast<std::size_t>(columns) * (3 * state + 2 * ghosts * fields * number) +
          elements * ((16 + (domain.uniform_media ? 0 : dg::media_numbers)) * number + 16 + 16);
 }
 

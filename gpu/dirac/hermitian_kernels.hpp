@@ -117,19 +117,24 @@ constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(bytes_of_number<T>);
 }
 
-/// Waits for the messages that a site needs, if any, once the kernel before has packed those that others need.
-__device__ __forceinline__ site_at_cut await_messages(const no_halo&, const hop_neighbours&, const lattice_site&) {
-  return {};
-}
+/// Waits for the messages that a site at a cut needs, once the kernel before has packed those that others need.
 __device__ __forceinline__ site_at_cut await_messages(const hermitian_halo& halo, const hop_neighbours& n,
                                                       const lattice_site& s) {
-  if (!is_at_cut(halo.zones, n)) return {};
   wait_for_previous_kernel();  // it counts the application
   const std::uint32_t application = load_counter(halo.zones.current);
 #pragma unroll
   for (int d = 0; d < hop_directions; ++d)
     if (n.across[d] && halo.zones.is_cut(d)) wait_for_message(halo.zones, d, application);
   return {s.parity, static_cast<int>(application & 1U), {s.half_x, s.y, s.z, s.t}};
+}
+
+/// Calls body(halo) where the site needs messages, and body(no_halo) elsewhere: tests for messages between the loads of
+/// all sites would keep these from being in flight together.
+template <class Halo, class Body>
+__device__ __forceinline__ void by_place(const Halo& halo, const hop_neighbours& n, const Body& body) {
+  if constexpr (!std::is_same_v<Halo, no_halo>)
+    if (is_at_cut(halo.zones, n)) return body(halo);
+  body(no_halo{});
 }
 
 /// One column. Threads go through a tile's steps along t without a barrier: they keep step by themselves. Nothing is
@@ -153,25 +158,29 @@ __global__ void __launch_bounds__(threads_of_block<T>(small), 2)
     loaded_link<T, stored> first_links[early > 0 ? early : 1];
     for_directions<0, early>(
         [&]<int d>() { load_link_of_hop<T, stored, d, load_hint::constant>(first_links[d], hops, n); });
-    const site_at_cut site = await_messages(halo, n, s);
-    spin_rows<real_of<T>, 4> h[1] = {};
-    for_directions<0, hop_directions>([&]<int d>() {
-      loaded_link<T, stored> link;
-      if constexpr (d < early)
-        link = first_links[d];
-      else
-        load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
-      if constexpr (!std::is_same_v<Halo, no_halo>)
-        if (needs_message<d>(halo, n)) {
-          if constexpr (d % 2 == 1) {
-            const link_place place = ghost_link_of<T, stored, d>(hops, halo, site);
-            link.template load<load_hint::constant>(place.block, place.lane);
+    by_place(halo, n, [&](const auto& here) {
+      constexpr bool at_cut = !std::is_same_v<std::decay_t<decltype(here)>, no_halo>;
+      site_at_cut site;
+      if constexpr (at_cut) site = await_messages(here, n, s);
+      spin_rows<real_of<T>, 4> h[1] = {};
+      for_directions<0, hop_directions>([&]<int d>() {
+        loaded_link<T, stored> link;
+        if constexpr (d < early)
+          link = first_links[d];
+        else
+          load_link_of_hop<T, stored, d, load_hint::constant>(link, hops, n);
+        if constexpr (at_cut)
+          if (needs_message<d>(here, n)) {
+            if constexpr (d % 2 == 1) {
+              const link_place place = ghost_link_of<T, stored, d>(hops, here, site);
+              link.template load<load_hint::constant>(place.block, place.lane);
+            }
+            return add_message_hop<d, T, stored>(h, hops, here, site, 0, link, no_phases{});
           }
-          return add_message_hop<d, T, stored>(h, hops, halo, site, 0, link, no_phases{});
-        }
-      add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
+        add_hop<d, T, stored, false, load_hint::ordered>(h, hops, hops.in.begin, n, link, no_phases{});
+      });
+      finish_hermitian(h[0], arg, 0, n.here);
     });
-    finish_hermitian(h[0], arg, 0, n.here);
   }
 }
 
@@ -219,36 +228,40 @@ __global__ void __launch_bounds__(wide ? most_wide_threads(bytes_of_number<T>) :
     if (!works) return;
   }
   wait_for_fields<Halo>();
-  const site_at_cut site = await_messages(halo, n, s);
-  const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
-  std::uint32_t packed[hop_directions];
+  by_place(halo, n, [&](const auto& here) {
+    constexpr bool at_cut = !std::is_same_v<std::decay_t<decltype(here)>, no_halo>;
+    site_at_cut site;
+    if constexpr (at_cut) site = await_messages(here, n, s);
+    const std::uint32_t packed_here = packed_place<T>(hops.out.block_stride, n.here);
+    std::uint32_t packed[hop_directions];
 #pragma unroll
-  for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
+    for (int d = 0; d < hop_directions; ++d) packed[d] = packed_place<T>(hops.in.block_stride, n.index[d]);
 #pragma unroll 1
-  for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
-    spin_rows<real_of<T>, 4> h[at_once] = {};
-    // The last ones go back over a column that is done already, where their number is odd.
-    const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
-    const std::byte* const in = column_of<T>(hops.in.begin, first);
-    for_directions<0, hop_directions>([&]<int d>() {
-      if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
-      loaded_link<T, stored> link;
-      link.template load<load_hint::none>(slots + d * slot_bytes, lane);
-      if constexpr (!std::is_same_v<Halo, no_halo>)
-        if (needs_message<d>(halo, n))
-          return add_message_hop<d, T, stored>(h, hops, halo, site, first, link, no_phases{});
-      const auto from = place_of<T>(in, packed[d]);
-      spinor_in_memory<T, false> psi[at_once];
+    for (int column = s.group * at_once; column < hops.columns; column += groups * at_once) {
+      spin_rows<real_of<T>, 4> h[at_once] = {};
+      // The last ones go back over a column that is done already, where their number is odd.
+      const int first = at_once == 1 ? column : min(column, hops.columns - at_once);
+      const std::byte* const in = column_of<T>(hops.in.begin, first);
+      for_directions<0, hop_directions>([&]<int d>() {
+        if constexpr (alone) asm volatile("cp.async.wait_group %0;" ::"n"(hop_directions - 1 - d) : "memory");
+        loaded_link<T, stored> link;
+        link.template load<load_hint::none>(slots + d * slot_bytes, lane);
+        if constexpr (at_cut)
+          if (needs_message<d>(here, n))
+            return add_message_hop<d, T, stored>(h, hops, here, site, first, link, no_phases{});
+        const auto from = place_of<T>(in, packed[d]);
+        spinor_in_memory<T, false> psi[at_once];
+#pragma unroll
+        for (int k = 0; k < at_once; ++k)
+          psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
+        add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
+      });
+      const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
 #pragma unroll
       for (int k = 0; k < at_once; ++k)
-        psi[k].template load<load_hint::ordered, part_of_hop<d>>(columns_further(from, k), 0);
-      add_loaded_hop<d, T, false>(h, hops, psi, n.across[d], link, no_phases{});
-    });
-    const auto to = place_of<T>(column_of<T>(hops.out.begin, first), packed_here);
-#pragma unroll
-    for (int k = 0; k < at_once; ++k)
-      if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
-  }
+        if (at_once == 1 || first + k >= column) finish_hermitian(h[k], arg, first + k, n.here, columns_further(to, k));
+    }
+  });
 }
 
 template <class T, class Halo>

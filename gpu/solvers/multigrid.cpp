@@ -46,9 +46,12 @@ struct gpu_multigrid_backend : solver_backend {
 std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
                                                         std::shared_ptr<const plaquette::gauge_configuration> links,
                                                         const multigrid_settings& settings) {
-  const gauge_configuration imported = import_links(ctx, *links);
-  const double distance = settings.distance_from_su3 ? *settings.distance_from_su3 : distance_from_su3(imported);
-  return std::make_unique<multigrid_solver_of<gpu_multigrid_backend>>(ctx, imported, settings, distance);
+  return make_multigrid_solver(ctx, import_links(ctx, *links), settings);
+}
+std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx, const gauge_configuration& links,
+                                                        const multigrid_settings& settings) {
+  const double distance = settings.distance_from_su3 ? *settings.distance_from_su3 : distance_from_su3(links);
+  return std::make_unique<multigrid_solver_of<gpu_multigrid_backend>>(ctx, links, settings, distance);
 }
 
 }  // namespace plaquette::gpu

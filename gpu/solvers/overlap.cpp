@@ -9,6 +9,7 @@
 #include "gpu/dirac/hermitian_wilson.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/stout.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/backend.hpp"
 #include "gpu/sources/sources.hpp"
@@ -40,6 +41,10 @@ struct gpu_overlap_backend : solver_backend {
     return {ctx, shape};
   }
   double host_bytes() const { return host_memory ? static_cast<double>(host_memory->in_use()) : 0.0; }
+  std::unique_ptr<multigrid_solver> make_clover_solver(const fermion_action& action,
+                                                       const stout_smearing& smearing) const {
+    return make_multigrid_solver(ctx, stout_smeared(gauge, smearing), {.action = action});
+  }
   void finish() const { ctx.queue().synchronize(); }
   void fill(field<double>& x, std::uint64_t seed, std::uint64_t first) const { random_spinors(x, seed, first); }
   void make_source(field<double>& b, int column, const source_description& source) const {

@@ -302,7 +302,13 @@ std::vector<named_file> scaling_program::files() const {
 run_estimate scaling_program::estimate(app_run& run) {
   if (options_.latency) return {};
   const memory_estimate memory = estimate_memory(options_, run.geometry);
-  return {memory.total(), memory.gpu_bytes, {{"", text_of(memory)}}};
+  run_estimate needs{memory.total(), memory.gpu_bytes, {{"", text_of(memory)}}};
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt) {
+    const kernel_time time = time_of_case(options_.headline, run.geometry, run.shared.overlap, *machine);
+    needs.lines.emplace_back("messages", text_of_messages(time) + ", of " + describe(options_.headline));
+    needs.fom = gflop_of(options_.headline, run.geometry) / time.seconds;
+  }
+  return needs;
 }
 
 json_document scaling_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }
@@ -310,7 +316,7 @@ json_document scaling_program::parameters(const app_run& run) const { return par
 void scaling_program::print_problem(const app_run& run) const {
   if (options_.latency) return;
   scaling::print_problem(options_, run.geometry);
-  if (options_.shared.dry_run) print_work(options_, run.geometry);
+  if (options_.shared.dry_run) print_work(options_, run.geometry, planned_machine(run.shared));
 }
 
 exit_status scaling_program::body(app_run& run) {

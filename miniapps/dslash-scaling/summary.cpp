@@ -26,12 +26,22 @@ std::string text_of(const memory_estimate& memory) {
                      format_bytes(memory.operator_bytes), format_bytes(memory.vector_bytes));
 }
 
-void print_work(const scaling_options& options, const lattice_geometry& geometry) {
-  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>12} {:>14}   (one application)\n", "operator", "layout", "prec.",
-             "reals", "N", "Gflop", "fewest bytes");
-  for (const operator_case& c : options.cases)
-    fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>12.4g} {:>14}\n", name(c.kind), name(c.layout), name(c.precision),
+void print_work(const scaling_options& options, const lattice_geometry& geometry,
+                const std::optional<machine_figures>& machine) {
+  fmt::print("\n{:<13} {:<8} {:<7} {:>5} {:>4} {:>12} {:>14}", "operator", "layout", "prec.", "reals", "N", "Gflop",
+             "fewest bytes");
+  if (machine) fmt::print(" {:>11} {:>9} {:>13} {:>9}", "about [us]", "GFLOP/s", "exposed [us]", "sent");
+  fmt::print("   (one application)\n");
+  for (const operator_case& c : options.cases) {
+    fmt::print("{:<13} {:<8} {:<7} {:>5} {:>4} {:>12.4g} {:>14}", name(c.kind), name(c.layout), name(c.precision),
                stored_reals(c.links), c.rhs, gflop_of(c, geometry), format_bytes(fewest_bytes_of(c, geometry)));
+    if (machine) {
+      const kernel_time t = time_of_case(c, geometry, options.shared.overlap, *machine);
+      fmt::print(" {:>11.2f} {:>9.4g} {:>13.2f} {:>9}", 1e6 * t.seconds, gflop_of(c, geometry) / t.seconds,
+                 1e6 * (t.seconds - t.alone), format_bytes(t.inside + t.outside));
+    }
+    fmt::print("\n");
+  }
 }
 
 void print_figure_header(bool halo, bool gpu) {

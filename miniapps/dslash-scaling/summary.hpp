@@ -13,8 +13,9 @@ namespace plaquette::scaling {
 
 void print_problem(const scaling_options& options, const lattice_geometry& geometry);
 std::string text_of(const memory_estimate& memory);
-/// Prints the work of one application of every case, for --dryrun.
-void print_work(const scaling_options& options, const lattice_geometry& geometry);
+/// Prints the work of one application of every case, for --dryrun, and what it takes on a machine that is known.
+void print_work(const scaling_options& options, const lattice_geometry& geometry,
+                const std::optional<machine_figures>& machine);
 void print_figure_header(bool halo, bool gpu);
 void print_figure(const operator_figure& figure);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "common/lattice/site_field.hpp"
@@ -66,6 +68,30 @@ memory_estimate estimate_memory(const scaling_options& options, const lattice_ge
     if (!options.shared.check) most.operator_bytes = most.vector_bytes = 0.0;       // else the CPU has them too
   }
   return most;
+}
+
+kernel_time time_of_case(const operator_case& c, const lattice_geometry& geometry, bool overlap,
+                         const machine_figures& machine) {
+  const divided_lattice lattice = divided(geometry.global(), geometry.grid());
+  kernel_work work;
+  work.bytes = bytes_per_site(c) * share_of_sites(c.layout) * static_cast<double>(geometry.local_volume());
+  work.overlap = overlap;
+  if (c.is_vector()) {
+    work.hops = 1;
+    work.share = machine.share_of("vectors " + name(c.precision));
+    kernel_time t = time_of(machine, {lattice.local, {1, 1, 1, 1}}, work);
+    if (c.is_sum()) t.seconds += seconds_of_sum(machine, volume(geometry.grid()));
+    return t;
+  }
+  const std::string kind = c.is_schur() ? "schur" : "hopping";
+  work.share = machine.share_of(fmt::format("{} {} {}", kind, name(c.precision), stored_reals(c.links)), c.rhs);
+  work.hops = c.layout == site_layout::even_odd && !c.is_schur() ? 1 : 2;
+  // Half of the sites of a face have the parity of the input. A projected spinor has half the numbers.
+  const double norm = c.precision == number_precision::half_precision ? 4.0 : 0.0;
+  const double spinor = spinor_reals * bytes_of_real(c.precision);
+  work.sent_a_site = 0.5 * c.rhs * (0.5 * spinor + 2.0 * norm);  // two columns of 16 bytes, in half precision
+  work.read_a_site = 0.5 * c.rhs * (spinor + norm);
+  return time_of(machine, lattice, work);
 }
 
 }  // namespace plaquette::scaling

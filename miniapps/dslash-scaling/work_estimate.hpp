@@ -5,6 +5,7 @@
 
 #include "common/lattice/geometry.hpp"
 #include "miniapps/dslash-scaling/scaling_options.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette::scaling {
 
@@ -21,5 +22,9 @@ struct memory_estimate {
   double total() const { return canonical_bytes + operator_bytes + vector_bytes; }
 };
 memory_estimate estimate_memory(const scaling_options& options, const lattice_geometry& geometry);
+
+/// Returns what one application of a case takes on a machine that need not be here.
+kernel_time time_of_case(const operator_case& c, const lattice_geometry& geometry, bool overlap,
+                         const machine_figures& machine);
 
 }  // namespace plaquette::scaling

@@ -127,16 +127,6 @@ std::vector<double> propagator_result::worst_history() const {
 
 namespace {
 
-/// How many roundings of the solution add up: at each update where there were any, else in each iteration. At least
-/// those of the solution itself, the residual and the operator.
-int additions_of(const column_result& c) {
-  return std::max(3, c.updates.empty() ? c.iterations : static_cast<int>(c.updates.size()));
-}
-
-}  // namespace
-
-namespace {
-
 /// The reference residual of one column, and what it is held to.
 void judge_column(column_result& result, int column, spinor_configuration& x, const cpu::source_description& source,
                   const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
@@ -146,7 +136,9 @@ void judge_column(column_result& result, int column, spinor_configuration& x, co
   result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
   result.rounding = residual_rounding(action, roundoff, norm(x, world), norm(b, world));
   result.unit_roundoff = roundoff;
-  result.tolerance = tolerance + residual_floor(result.rounding, additions_of(result), roundoff);
+  result.tolerance =
+      tolerance +
+      residual_floor(result.rounding, roundings_of_solution(result.updates.size(), result.iterations), roundoff);
 }
 
 }  // namespace

@@ -33,22 +33,6 @@ double allowed_disagreement(const column_result& c) { return 2.0 * (c.rounding +
 
 double unit_roundoff(const std::string& precision) { return precision == "single" ? 0x1p-24 : 0x1p-53; }
 
-double operator_norm_estimate(const fermion_action& action) {
-  double norm = std::abs(action.diagonal());
-  for (int mu = 0; mu < dimensions; ++mu) norm += std::abs(action.hop_coefficient(mu));
-  for (int mu = 0; mu < dimensions; ++mu)
-    for (int nu = mu + 1; nu < dimensions; ++nu) norm += 0.5 * std::abs(action.clover_coefficient(mu, nu));
-  return norm;
-}
-
-double residual_rounding(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm) {
-  return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
-}
-
-double residual_floor(double rounding, int iterations, double unit_roundoff) {
-  return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
-}
-
 scaling::number_precision in_words_of_figures(precision p) {
   using enum scaling::number_precision;
   return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;

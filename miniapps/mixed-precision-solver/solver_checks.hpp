@@ -13,6 +13,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/residual_tolerance.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
 #include "miniapps/shared/operator_case.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
@@ -21,21 +22,6 @@ namespace plaquette {
 
 /// Half the distance from 1 to the next number: 2^-24 or 2^-53.
 double unit_roundoff(const std::string& precision);
-
-/// An upper estimate of |M|: the diagonal, all hops, and the clover term of a field whose |Fhat| is at most 1.
-double operator_norm_estimate(const fermion_action& action);
-
-/// u |M| |x| / |b|: what storing a solution x in a precision of unit roundoff u does to its relative residual, and what
-/// computing M x in that precision does at most.
-double residual_rounding(const fermion_action& action, double unit_roundoff, double solution_norm, double source_norm);
-
-/// The relative residual that rounding alone leaves. A solution is a sum of as many updates as there were iterations,
-/// each of which rounds it; the errors add up at random: sqrt(iterations + 1) times `residual_rounding`. (Measured in
-/// single precision: a third to a half of it.)
-/// And 2 u for the numbers that M is stored in and for M x: of a heavy quark from a point one number makes up |x|, and
-/// nothing averages. (Measured in single precision with kappa = 0.005: 3.4 u in all, where the square root alone allows
-/// 2.1.)
-double residual_floor(double rounding, int iterations, double unit_roundoff);
 
 /// The words of figures for a precision.
 scaling::number_precision in_words_of_figures(precision p);

@@ -93,6 +93,10 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
   line.real("--relaxation", options.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true});
   line.needs_value("--restart-length", "--solver", "gcr", raw.solver);
   line.needs_value("--relaxation", "--solver", "mr", raw.solver);
+  line.integer("--expected-iterations", options.expected_iterations,
+               "With --dryrun: iterations of a solve, which its seconds are told for (not given: those of the class)",
+               1, 100'000'000);
+  line.needs("--expected-iterations", "--dryrun");
   line.integer("--repeat", options.repeat, "Timed solves after the first one", 0, 1000);
   line.integer("--batch", options.batch,
                "Right-hand sides that are solved at once (0: all); with 1 each is solved and timed by itself, and the "
@@ -249,6 +253,8 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options.shared, *step, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
+  if (options.run_class && options.expected_iterations == 0)
+    options.expected_iterations = options.run_class->expected_iterations;
   require_sense(options);
   return options;
 }

@@ -33,8 +33,9 @@ struct solver_options {
   double default_tolerance = 1e-14;
   schur_kind preconditioning = schur_kind::symmetric;
   int iteration_limit = 10000;
-  int repeat = 3;  ///< timed solves after the first, which is the warm-up and the answer
-  int batch = 0;   ///< right-hand sides that are solved at once; 0: all
+  int expected_iterations = 0;  ///< for a dry run; 0: not known
+  int repeat = 3;               ///< timed solves after the first, which is the warm-up and the answer
+  int batch = 0;                ///< right-hand sides that are solved at once; 0: all
 
   std::string write_propagator;  ///< path; empty: none
   std::string read_propagator;   ///< path; empty: solve

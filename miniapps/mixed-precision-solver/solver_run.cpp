@@ -366,6 +366,12 @@ run_estimate solver_program::estimate(app_run& run) {
   run_estimate needs{work.memory() - work.program_bytes, work.gpu_bytes};
   if (!options_.read_propagator.empty()) return needs;
   needs.lines = lines_of(options_, work);
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt) {
+    const solve_times times = times_of_solve(options_, run.geometry, *machine);
+    needs.lines.emplace_back("messages", text_of_messages(times.application) + ", of an application of the operator");
+    needs.lines.emplace_back("seconds", text_of_seconds(options_, times));
+    if (times.solves > 0.0) needs.fom = run.shared.rhs / times.solves;
+  }
   if (options_.batch != requested)
     needs.lines.emplace_back("batches", fmt::format("{} right-hand sides at a time: the GPU has no memory for all {}",
                                                     options_.batch, options_.shared.rhs));

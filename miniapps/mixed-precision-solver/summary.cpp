@@ -65,6 +65,15 @@ void print_problem(const solver_options& options, const lattice_geometry& geomet
                name(options.preconditioning), precision_text(options), options.tolerance());
 }
 
+std::string text_of_seconds(const solver_options& options, const solve_times& times) {
+  std::string text =
+      fmt::format("{:.4g} an iteration of {} right-hand sides, {:.4g} an application of its operator", times.iteration,
+                  std::min(options.batch_size(), options.shared.rhs), times.application.seconds);
+  if (times.solves > 0.0)
+    return text + fmt::format("; {:.4g} for {} iterations", times.solves, options.expected_iterations);
+  return text + " (--expected-iterations N tells the whole)";
+}
+
 std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work) {
   return {{"", fmt::format("memory: {} canonical fields, {} operator, {} vectors, {} program and measurement",
                            format_bytes(work.canonical_bytes), format_bytes(work.operator_bytes),

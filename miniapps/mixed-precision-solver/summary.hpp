@@ -18,6 +18,8 @@ namespace plaquette {
 void print_problem(const solver_options& options, const lattice_geometry& geometry);
 /// What --dryrun says of the work, beside the memory (run_estimate::lines).
 std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work);
+/// Returns what --dryrun says of the time on a machine that is known.
+std::string text_of_seconds(const solver_options& options, const solve_times& times);
 void print_columns(const std::vector<column_result>& columns);
 void print_timing(const report& r);
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "common/algorithms/work_clock.hpp"
 #include "common/app/timing.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
@@ -22,8 +23,6 @@ double slowest(const communicator& comm, double seconds) {
   comm.maximum(std::span(longest));
   return longest[0];
 }
-
-double tuning_seconds(const timed_solver& on) { return on.gpu ? on.gpu->tuning_seconds() : 0.0; }
 
 bool is_cut(const lattice_geometry& geometry) {
   return std::ranges::any_of(geometry.grid(), [](int ranks) { return ranks > 1; });
@@ -152,12 +151,13 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
     on.gpu->monitor().begin();  // which takes some milliseconds, on one rank more than on another
   }
   on.comm.barrier();
-  const stopwatch watch;
-  const double tuned = tuning_seconds(on);
+  const tuned_device device{on.gpu};
+  const work_clock watch(device);
   propagator_report solved = on.solver.solve(rule, parameters);
+  const stretch_seconds spent = end_together(watch, on.comm);
   timed_solve result;
-  result.tuning_seconds = tuning_seconds(on) - tuned;
-  result.seconds = slowest(on.comm, watch.seconds() - result.tuning_seconds);
+  result.seconds = spent.work;
+  result.tuning_seconds = spent.tuning;
   if (on.gpu) result.gpu = of_all_gpus(on.gpu->monitor().end(), on.comm);
   result.report = std::move(solved.report);
   result.flops = solved.flops;

@@ -32,7 +32,7 @@ struct timed_solve {
   json_document gpu = nullptr;  ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
 
-/// Solves. Seconds are those of the slowest rank. Collective.
+/// Solves. Seconds are those of all ranks together, each of which waits for the last. Collective.
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters);
 
 /// Applies M or M^+ to a batch of random columns, full lattice, and returns input and output, each summed over the

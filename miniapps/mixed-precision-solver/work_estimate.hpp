@@ -8,6 +8,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette {
 
@@ -31,5 +32,14 @@ int batch_that_fits(const solver_options& options, const lattice_geometry& geome
 
 /// Collective.
 work_estimate estimate_work(const solver_options& options, const lattice_geometry& geometry, const communicator& world);
+
+/// What solves take on a machine that need not be here.
+struct solve_times {
+  kernel_time application;  ///< of the operator of the Krylov space, to the columns of a batch
+  double iteration = 0.0;   ///< of a batch
+  double solves = 0.0;      ///< of all batches, for the iterations that are expected; 0 where they are not known
+};
+solve_times times_of_solve(const solver_options& options, const lattice_geometry& geometry,
+                           const machine_figures& machine);
 
 }  // namespace plaquette

@@ -129,6 +129,10 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
   line.choice("--outer-precision", o.outer_precision, {"single", "double"},
               "Of the outer GCR's directions; the solution is double");
+  line.integer("--expected-iterations", o.expected_iterations,
+               "With --dryrun: iterations of a solve, which its seconds are told for (not given: those of the class)",
+               1, 100'000'000);
+  line.needs("--expected-iterations", "--dryrun");
   line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000);
   line.custom(
       "--batches", "1,12", "1,RHS",
@@ -220,6 +224,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   options.command = line.typed();
   options.run_class = find_class("multigrid", raw.size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
+  if (options.run_class && options.expected_iterations == 0)
+    options.expected_iterations = options.run_class->expected_iterations;
   if (options.explains && (options.modes == 0 || options.shared.json.empty()))
     throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);

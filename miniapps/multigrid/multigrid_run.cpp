@@ -14,6 +14,7 @@
 #include "common/io/hdf5_file.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/multigrid/low_mode_report.hpp"
+#include "miniapps/multigrid/multigrid_estimate.hpp"
 #include "miniapps/multigrid/multigrid_report.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_results.hpp"
@@ -66,6 +67,28 @@ std::vector<std::string> multigrid_program::files_of_stopped_run() const {
   return absolute_paths({options_.shared.json, options_.save_setup});
 }
 
+/// What a dry run says of the time, for each batch.
+void multigrid_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const {
+  for (const int batch : options_.batches) {
+    const multigrid_times times = times_of_multigrid(options_, run.geometry, batch, machine);
+    if (needs.fom == 0.0) {
+      kernel_time sent;
+      for (const level_time& level : times.levels) sent += level.application * level.applications;
+      needs.lines.emplace_back("messages", text_of_messages(sent) + ", of a cycle");
+      needs.lines.emplace_back("seconds",
+                               fmt::format("{:.3g} of the setup, without the tuning of kernels", times.setup));
+    }
+    std::string of_levels;
+    for (const level_time& level : times.levels)
+      of_levels += fmt::format("{}{:.0f}%", of_levels.empty() ? "" : ", ", 95.0 * level.seconds / times.iteration);
+    needs.lines.emplace_back(
+        "seconds", fmt::format("{:.4g} a right-hand side, {} at a time: {} iterations of {:.4g}, lattices {}{}",
+                               times.solve, batch, times.iterations, times.iteration, of_levels,
+                               options_.expected_iterations > 0 ? "" : " (iterations: a usual number)"));
+    needs.fom = std::max(needs.fom, 1.0 / times.solve);
+  }
+}
+
 run_estimate multigrid_program::estimate(app_run& run) {
   std::string changed;
   if (!run.shared.dry_run) {
@@ -75,7 +98,7 @@ run_estimate multigrid_program::estimate(app_run& run) {
   }
   const multigrid_memory memory = memory_of(options_, run.geometry);
   run_estimate needs{memory.canonical, 0.0};
-  (run.gpu ? needs.gpu_bytes : needs.host_bytes) += memory.device();
+  (run.shared.device == "gpu" ? needs.gpu_bytes : needs.host_bytes) += memory.device();
   std::string levels = to_string(run.geometry.global());
   const auto lattices = lattices_of(options_.multigrid, run.geometry);
   for (std::size_t k = 1; k < lattices.size(); ++k)
@@ -84,6 +107,8 @@ run_estimate multigrid_program::estimate(app_run& run) {
   needs.lines = {{"lattices", levels},
                  {"", fmt::format("memory: {} solver, {} coarse lattices, {} setup", format_bytes(memory.solver),
                                   format_bytes(memory.hierarchy), format_bytes(memory.setup))}};
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
+    add_times(needs, run, *machine);
   if (!changed.empty()) needs.lines.emplace_back("remark", "to fit into memory: " + changed);
   return needs;
 }

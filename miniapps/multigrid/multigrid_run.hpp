@@ -11,6 +11,7 @@
 #include "miniapps/multigrid/multigrid_report.hpp"
 #include "miniapps/multigrid/setup_file.hpp"
 #include "miniapps/multigrid/source_solves.hpp"
+#include "miniapps/shared/machine_model.hpp"
 #include "miniapps/shared/program.hpp"
 
 namespace plaquette {
@@ -30,6 +31,7 @@ class multigrid_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const;
   std::unique_ptr<multigrid_solver> make_solver(app_run& run, const gauge_input& gauge) const;
   setup_results set_up(app_run& run, multigrid_solver& solver) const;
   void measure(app_run& run, multigrid_solver& solver, source_solves& solves, multigrid_results& results);

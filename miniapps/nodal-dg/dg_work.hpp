@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/dg/dg_solver.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette::nodal_dg {
 
@@ -22,5 +23,11 @@ double fewest_flops_of(const dg_domain& domain);
 
 /// Returns the bytes of one element and stage at least: state and register read and written once.
 double fewest_bytes_of(const dg_domain& domain, double bytes_a_number);
+
+/// Returns what a Runge-Kutta stage takes on a machine that need not be here, each rank of which has `elements` of a
+/// compact part of the mesh.
+/// \param domain  of the same order and equations
+kernel_time time_of_stage(const machine_figures& machine, const dg_domain& domain, double elements, int ranks,
+                          bool is_double, int states, bool overlap);
 
 }  // namespace plaquette::nodal_dg

@@ -679,16 +679,24 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   }
   case_ = make_case(sample.options);
   options_.box_sides = case_.box;
-  partition_ = partition_mesh(case_.mesh, run.world.size(), options_.partition);
-  domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition_, options_.order, case_.problem, run.world));
+  const communicator ranks = run.world.is_planned() ? communicator() : run.world;
+  partition_ = partition_mesh(case_.mesh, ranks.size(), options_.partition);
+  domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition_, options_.order, case_.problem, ranks));
   find_places();
   const double stable = sample.element_length * stable_time_step(*domain_);
   choose_steps(stable);
   run.progress.clear();
-  const double state = sampled_ * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
+  const double of_rank = sampled_ * ranks.size() / run.world.size();  // elements, for one of `domain_`
+  const double state = of_rank * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
+  const bool is_double = options_.shared.precision != "single";
   run_estimate needs;
-  needs.host_bytes = 8.0 * state + (run.shared.device == "gpu" ? 0.0 : sampled_ * cpu_bytes(*domain_, options_));
-  needs.gpu_bytes = run.shared.device == "gpu" ? sampled_ * gpu_bytes(*domain_, options_) : 0.0;
+  needs.host_bytes = 8.0 * state + (run.shared.device == "gpu" ? 0.0 : of_rank * cpu_bytes(*domain_, options_));
+  if (run.shared.device == "gpu") {
+    needs.gpu_bytes = of_rank * gpu_bytes(*domain_, options_);
+    // Without the library that knows: three states, and what the geometry of an element takes.
+    if (needs.gpu_bytes == 0.0)
+      needs.gpu_bytes = (is_double ? 3.0 : 1.5) * state + of_rank * domain_->elements() * (is_double ? 160.0 : 96.0);
+  }
   const standard_flops flops = standard_flops_of(*domain_);
   const double elements = sampled_ * static_cast<double>(domain_->global_elements);
   needs.lines = {
@@ -700,6 +708,14 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
                            flops.total() * elements * options_.states * static_cast<double>(steps_) * lserk4::stages,
                            fewest_bytes_of(*domain_, options_.shared.precision == "single" ? 4.0 : 8.0) * elements *
                                options_.states)}};
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt) {
+    const kernel_time stage = time_of_stage(*machine, *domain_, elements / run.world.size(), run.world.size(),
+                                            is_double, options_.states, run.shared.overlap);
+    needs.lines.emplace_back("messages", text_of_messages(stage) + ", of a stage");
+    needs.lines.emplace_back("seconds", fmt::format("{:.4g} a stage, {:.4g} for all steps", stage.seconds,
+                                                    stage.seconds * lserk4::stages * static_cast<double>(steps_)));
+    needs.fom = elements * domain_->nodes() * options_.states / stage.seconds;
+  }
   if (checkpoint_exists(options_.checkpoint)) {
     json_document parameters = run_parameters_of(options_);
     parameters["content"] = content_of(case_.mesh, case_.problem);
@@ -792,7 +808,7 @@ void nodal_dg_program::print_problem(const app_run& run) const {
   fmt::print("mesh       {} {}, {} nodes of order {}{}\n", elements,
              case_.mesh.dimension == 3 ? "tetrahedra" : "triangles", elements * domain_->nodes(), options_.order,
              sampled_ > 1.0 ? " (estimated from a smaller mesh)" : "");
-  if (run.world.size() > 1 && sampled_ == 1.0)
+  if (run.world.size() > 1 && sampled_ == 1.0 && !run.world.is_planned())
     fmt::print("ranks      {}: {} elements on the first, {} of them with neighbours elsewhere\n", run.world.size(),
                domain_->elements(), domain_->elements() - domain_->part.interior);
   fmt::print("problem    {}, {}, {} flux, {} precision{}\n", options_.equations, options_.problem, options_.flux,

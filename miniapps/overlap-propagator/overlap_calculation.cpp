@@ -15,6 +15,7 @@
 #include "miniapps/overlap-propagator/overlap_figures.hpp"
 #include "miniapps/overlap-propagator/overlap_files.hpp"
 #include "miniapps/overlap-propagator/overlap_stages.hpp"
+#include "miniapps/overlap-propagator/scheme_choice.hpp"
 #include "miniapps/overlap-propagator/sign_choice.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
@@ -144,25 +145,6 @@ overlap_modes modes_of_d(overlap_stages& stages, const sign_choice& choice, cons
   return modes;
 }
 
-overlap_solve_rule rule_of(overlap_stages& stages, const sign_choice& choice) {
-  const overlap_options& options = stages.options;
-  overlap_solve_rule rule;
-  rule.tolerance = options.tolerance();
-  rule.scheme = options.scheme;
-  rule.fixed_delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-10);
-  if (choice.is_coarse) rule.coarse_sign_delta = judging_delta(options);
-  rule.progress = [&stages, watch = stopwatch(), told = 0.0, goal = rule.tolerance](int iteration,
-                                                                                    double worst) mutable {
-    if (const double now = watch.seconds(); now > told + 10.0) {
-      told = now;
-      stages.tell(
-          fmt::format("solve      iteration {}, largest residual about {:.1e}, {:.0f} s", iteration, worst, now));
-    }
-    stages.run.progress.update(std::clamp(std::log(worst) / std::log(goal), 0.0, 1.0));
-  };
-  return rule;
-}
-
 overlap_solutions find_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                  const overlap_modes& modes, const vectors_handle& sources) {
   const overlap_options& options = stages.options;
@@ -187,7 +169,10 @@ void note_solves(overlap_stages& stages, const sign_choice& choice, const std::v
                  const overlap_solve_report& report) {
   for (const mass_record& m : masses) {
     solve_record record;
-    record.solver = choice.is_coarse ? "flexible gcr of D(m)" : "multi-mass cg of D^+ D";
+    const bool is_preconditioned = stages.options.scheme == overlap_scheme::preconditioned;
+    record.solver = is_preconditioned  ? "minimal residuals of D(m), preconditioned"
+                    : choice.is_coarse ? "flexible gcr of D(m)"
+                                       : "multi-mass cg of D^+ D";
     record.precision = "double";
     record.iterations = m.solve.iterations;
     record.seconds = stages.seconds_of("propagators");
@@ -203,6 +188,7 @@ void note_solves(overlap_stages& stages, const sign_choice& choice, const std::v
                       {"corrections", m.solve.corrections},
                       {"residuals_of_corrections", m.solve.worst},
                       {"sign_accuracies", report.deltas}};
+    if (is_preconditioned) record.details["work"] = to_json(report.work);
     stages.run.result.solves.push_back(record);
   }
 }
@@ -211,6 +197,7 @@ std::vector<mass_record> judge_solutions(overlap_stages& stages, const sign_choi
                                          const vectors_handle& sources, const overlap_solutions& solutions) {
   std::vector<mass_record> masses = check_solutions(stages, choice, sign, sources, solutions);
   note_solves(stages, choice, masses, solutions.report);
+  if (stages.options.scheme == overlap_scheme::preconditioned && stages.is_root()) print(solutions.report.work);
   // What was not solved, as it turned out, is solved again by the next run.
   if (!std::ranges::all_of(masses, &mass_record::is_solved)) stages.file(stages.options.solutions_file(), {}).remove();
   return masses;
@@ -226,13 +213,20 @@ struct overlap_result {
 };
 
 /// Each stage is a function of what those before it returned.
-overlap_result run_stages(overlap_stages& stages) {
+/// \param chosen  the options that the stages have; a trial may change them
+overlap_result run_stages(overlap_stages& stages, overlap_options& chosen) {
   overlap_result r;
   r.h_modes = modes_of_h(stages);
   if (stages.end_after(overlap_stage::modes)) return r;
   const sign_choice choice = choose_sign(stages.options, r.h_modes);
   const sign_handle sign = make_sign_function(stages, r.h_modes, choice);
   if (stages.end_after(overlap_stage::sign)) return r;
+  if (chosen.scheme_is_open && chosen.until == overlap_stage::propagators) {
+    const scheme_trial trial = try_preconditioned(stages, choice, sign);
+    stages.run.result.observables["scheme_trial"] = to_json(trial);
+    if (stages.is_root()) print(trial);
+    chosen = with_scheme(chosen, trial.best());
+  }
   r.d_modes = modes_of_d(stages, choice, sign);
   if (stages.end_after(overlap_stage::overlap_modes)) return r;
   r.sources = stages.solver.sources(stages.options.source);
@@ -304,9 +298,13 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   double total = 0.0;
   for (const stage_record& s : stages.records())
     if (s.name != judgement_of_modes) total += s.seconds;
-  // Stages that were read from files, or went on from some, are not measured.
-  if (!result.masses.empty() && stages.is_whole())
-    stages.run.result.fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
+  figure_of_merit& fom = stages.run.result.fom;
+  if (stages.options.until != overlap_stage::propagators)
+    fom.none = "--until " + name(stages.options.until) + " ends before the propagators";
+  else if (!stages.is_whole())
+    fom.none = "stages that were read from files, or went on from some, are not measured";
+  else if (!result.masses.empty())
+    fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
   note_figures(stages);
   if (stages.is_root()) print(stages.records());
   const bool all_solved = std::ranges::all_of(result.masses, &mass_record::is_solved);
@@ -318,8 +316,9 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
 exit_status calculate_overlap(app_run& run, const overlap_options& options) {
   const gauge_input& gauge = run.gauge();
   const auto solver = make_solver(run, options, gauge);
-  overlap_stages stages(run, options, gauge, *solver);
-  overlap_result result = run_stages(stages);
+  overlap_options chosen = options;
+  overlap_stages stages(run, chosen, gauge, *solver);
+  overlap_result result = run_stages(stages, chosen);
   check_kernel(stages);
   contract(stages, result);
   return conclude(stages, result);

@@ -3,7 +3,9 @@
 /// What a run takes: memory before it starts, and the time of its stages.
 #pragma once
 
+#include "common/algorithms/precision.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette {
 
@@ -14,6 +16,7 @@ struct overlap_memory {
   double overlap_basis = 0.0;  ///< the search space of D
   double overlap_modes = 0.0;  ///< other fields of that search, and modes of H
   double solves = 0.0;         ///< modes of both and the vectors of the solves
+  double solve_spaces = 0.0;   ///< of these the search spaces of the preconditioned scheme, as large as is expected
   double links = 0.0;
   /// Of all stages, where search spaces lie in other memory or not.
   double largest(bool without_kernel_basis, bool without_overlap_basis) const;
@@ -35,10 +38,30 @@ struct overlap_times {
   double kernel_modes = 0.0, sign = 0.0, overlap_modes = 0.0, propagators = 0.0;
   double total() const { return kernel_modes + sign + overlap_modes + propagators; }
 };
+/// \param volume           sites of the lattice
 /// \param lowest, highest  of the range of the sign function
 /// \param gap              e of D^+ D where the modes of D end
-overlap_times times_of(const overlap_options& options, double lowest, double highest, double gap,
+overlap_times times_of(const overlap_options& options, double volume, double lowest, double highest, double gap,
                        const kernel_speed& speed);
+
+/// Returns the same for a machine that need not be here.
+kernel_speed speed_on(const machine_figures& machine, const overlap_options& options, const lattice_geometry& geometry);
+/// Returns an application of H to some columns.
+kernel_time time_of_kernel(const machine_figures& machine, const overlap_options& options,
+                           const lattice_geometry& geometry, int columns, precision numbers);
+/// Returns seconds of the verification: the sign function in double, and the operators of the host.
+double seconds_of_verification(const lattice_geometry& geometry, double lowest, double highest, double delta,
+                               const kernel_speed& speed);
+/// Returns columns of a block of the search for modes of H.
+int block_of_search(const overlap_options& options);
+
+/// Directions of a column that the preconditioned scheme is expected to take, to a tolerance.
+double expected_directions(const overlap_options& options, double volume, double tolerance);
+/// What the preconditioned scheme takes for twelve columns, to the tolerance of the options.
+/// \param directions            of a column
+/// \param clover_applications   of M in a solve of M x = b
+double time_of_preconditioned(const overlap_options& options, double lowest, double highest, double directions,
+                              double clover_applications, const kernel_speed& speed);
 
 /// |lambda_l| of H and the largest at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
 double expected_mode(int modes, double volume);

@@ -228,6 +228,14 @@ json_document problem_of_overlap_search(const overlap_options& options, const la
   add_parameters(problem, {"overlap_mode_block"}, options, geometry);
   return problem;
 }
+json_document problem_of_scheme(const overlap_options& options, const lattice_geometry& geometry) {
+  json_document problem = problem_of_solutions(options, geometry);
+  problem["modes_of_other_schemes"] = options.modes_of_other_schemes;
+  json_document preconditioner = parameters_of(options, geometry)["preconditioner"];
+  for (const char* key : {"batch", "method"}) preconditioner.erase(key);  // they change no count
+  problem["preconditioner"] = preconditioner;
+  return problem;
+}
 json_document problem_of_solutions(const overlap_options& options, const lattice_geometry& geometry) {
   json_document problem = problem_of_overlap(options, geometry);
   add_parameters(problem, {"masses", "tolerance", "source", "source_position", "smearing_radius", "smearing_steps"},

@@ -14,6 +14,7 @@ json_document problem_of_modes(const overlap_options& options, const lattice_geo
 json_document problem_of_mode_search(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_overlap(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_overlap_search(const overlap_options& options, const lattice_geometry& geometry);
+json_document problem_of_scheme(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_solutions(const overlap_options& options, const lattice_geometry& geometry);
 
 /// Formats hold references to their arguments. What they make of a file throws input_error, naming it, where a number

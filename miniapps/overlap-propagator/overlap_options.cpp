@@ -34,7 +34,8 @@ constexpr std::array<problem, 4> ladder{
 /// Words as typed, until all are read.
 struct raw_options {
   std::string size, method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed",
-                    source = "point", until = "propagators", relax_modes = "on", basis = "auto";
+                    source = "point", until = "propagators", relax_modes = "on", basis = "auto",
+                    preconditioner = "auto";
   std::string time_boundary = "antiperiodic";
   std::vector<double> angles;
 };
@@ -110,7 +111,9 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.needs_value("--degree", "--sign", "polynomial", raw.sign);
 
   line.section("Modes of D");
-  line.integer("--overlap-modes", options.overlap_modes, "Modes of D^+ D in one chirality, for deflation; 0 for none",
+  line.integer("--overlap-modes", options.overlap_modes,
+               "Modes of D^+ D in one chirality, for deflation; 0 for none, which is the default of --scheme "
+               "preconditioned",
                0, 5000);
   line.real("--overlap-mode-tol", options.overlap_tolerance,
             "|D^+ D v - e v| of each; 0: 1e-6 for propagators, else 1e-10. Loose ones are found in single precision, "
@@ -135,9 +138,28 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
           throw input_error(option + ": expected masses that differ, found one twice");
       },
       "m of D(m) = rho D + m (1 - D/2), D = 1 + gamma_5 sign H; all at once");
-  line.choice("--scheme", raw.scheme, {"relaxed", "fixed", "defect"},
+  line.choice("--scheme", raw.scheme, {"relaxed", "fixed", "defect", "preconditioned", "auto"},
               "Accuracy of the sign function in CG: follows the residual; fixed at 1e-10; or cheap inside and accurate "
-              "for residuals alone (defect correction)");
+              "for residuals alone (defect correction). Or minimal residuals of D(m), preconditioned by a clover "
+              "operator M on smeared links. auto: preconditioned or relaxed, as a trial of one column says");
+  line.choice("--preconditioner", raw.preconditioner, {"auto", "multigrid", "bicgstab"},
+              "How M x = b is solved; auto: by BiCGstab, or by the faster of both where it takes many iterations");
+  line.integer("--preconditioner-stout", options.preconditioner.smearing.steps,
+               "Stout steps of the links of M alone; 2 where --stout-steps has smeared those of H", 0, 100);
+  line.real("--preconditioner-rho", options.preconditioner.smearing.rho, "Weight of these steps", {0.0, 0.2});
+  line.real("--preconditioner-mass", options.preconditioner.mass, "Mass of M", {-2.0, 10.0});
+  line.real("--preconditioner-csw", options.preconditioner.csw, "c_sw of M", {0.0, 5.0});
+  line.real("--preconditioner-tol", options.preconditioner.tolerance, "|b - M x| / |b| of its solves", {1e-6, 0.5});
+  line.real("--preconditioner-constant", options.preconditioner.constant,
+            "a of the preconditioner M^-1 + a, near 1 / (2 rho)", {0.0, 2.0});
+  line.integer("--inner-steps", options.preconditioner.inner_steps,
+               "Steps of GCR on D(m) with a cheap sign function, in the preconditioner; 0 for M^-1 + a alone", 0, 50);
+  line.real("--inner-delta", options.preconditioner.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3});
+  line.integer("--directions", options.preconditioner.directions,
+               "Vectors of the search space of a column, of the preconditioned scheme; then it starts again", 2, 1000);
+  line.integer("--solve-batch", options.preconditioner.batch,
+               "Columns that the preconditioned scheme solves for at once; 0: as many of 12 as there is memory for", 0,
+               spin_colours);
   line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
   line.custom(
       "--source-position", "X,Y,Z,T", "0,0,0,0",
@@ -247,8 +269,12 @@ std::string name(sign_method method) {
   constexpr std::array words{"polynomial", "zolotarev", "zolotarev-double-pass"};
   return words[static_cast<std::size_t>(method)];
 }
+std::string name(clover_method method) {
+  constexpr std::array words{"auto", "multigrid", "bicgstab"};
+  return words[static_cast<std::size_t>(method)];
+}
 std::string name(overlap_scheme scheme) {
-  constexpr std::array words{"fixed", "relaxed", "defect"};
+  constexpr std::array words{"fixed", "relaxed", "defect", "preconditioned"};
   return words[static_cast<std::size_t>(scheme)];
 }
 std::string name(sign_precision precision) {
@@ -284,9 +310,22 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   options.delta_given = line.given("--delta");
   if (line.given("--poles") && options.sign.method == sign_method::polynomial)
     throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass with it, found --sign polynomial");
-  options.scheme = raw.scheme == "relaxed" ? overlap_scheme::relaxed
-                   : raw.scheme == "fixed" ? overlap_scheme::fixed
-                                           : overlap_scheme::defect;
+  options.scheme = raw.scheme == "fixed"            ? overlap_scheme::fixed
+                   : raw.scheme == "defect"         ? overlap_scheme::defect
+                   : raw.scheme == "preconditioned" ? overlap_scheme::preconditioned
+                                                    : overlap_scheme::relaxed;
+  options.scheme_is_open = raw.scheme == "auto";
+  options.preconditioner.method = raw.preconditioner == "multigrid"  ? clover_method::multigrid
+                                  : raw.preconditioner == "bicgstab" ? clover_method::bicgstab
+                                                                     : clover_method::fastest;
+  const bool may_precondition = options.scheme == overlap_scheme::preconditioned || options.scheme_is_open;
+  for (const char* option :
+       {"--preconditioner", "--preconditioner-stout", "--preconditioner-rho", "--preconditioner-mass",
+        "--preconditioner-csw", "--preconditioner-tol", "--preconditioner-constant", "--inner-steps", "--inner-delta",
+        "--directions", "--solve-batch"})
+    if (line.given(option) && !may_precondition)
+      throw input_error(
+          fmt::format("{}: expected --scheme preconditioned or auto with it, found --scheme {}", option, raw.scheme));
   if (line.given("--basis") && options.shared.device != "gpu")
     throw input_error(fmt::format("--basis: expected --device gpu with it, found --device {}", options.shared.device));
   options.basis = raw.basis == "auto"     ? basis_place::automatic
@@ -302,6 +341,16 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options, *step, line);
+  if (!line.given("--preconditioner-stout") && options.shared.stout.steps > 0 &&
+      options.preconditioner.smearing.steps == 3)
+    options.preconditioner.smearing.steps = 2;
+  // A run that ends with the modes of D has their number.
+  if (may_precondition && !line.given("--overlap-modes") && options.until == overlap_stage::propagators) {
+    options.modes_of_other_schemes = options.overlap_modes;
+    options.overlap_modes = 0;
+  } else {
+    options.modes_of_other_schemes = options.overlap_modes;
+  }
   action_options action;
   action.mass = -options.rho;
   action.time_boundary = raw.time_boundary;
@@ -315,6 +364,14 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     options.overlap_tolerance = options.until == overlap_stage::propagators ? 1e-6 : 1e-10;
   require_sense(options);
   return options;
+}
+
+overlap_options with_scheme(const overlap_options& options, overlap_scheme scheme) {
+  overlap_options chosen = options;
+  chosen.scheme = scheme;
+  chosen.scheme_is_open = false;
+  if (scheme != overlap_scheme::preconditioned) chosen.overlap_modes = options.modes_of_other_schemes;
+  return chosen;
 }
 
 json_document parameters_of(const overlap_options& options, const lattice_geometry& geometry) {
@@ -342,7 +399,7 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
        {"overlap_mode_block", overlap_search_of(options).block},
        {"relax_modes", options.relaxed_modes},
        {"masses", options.masses},
-       {"scheme", name(options.scheme)},
+       {"scheme", options.scheme_is_open ? "auto" : name(options.scheme)},
        {"tolerance", options.tolerance()},
        {"source", cpu::name(options.source.kind)},
        {"source_position", options.source.position},
@@ -354,6 +411,20 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
         "rho) = (1+m')/2 + (1-m')/2 gamma_5 sign(H); propagator S = (1 - D/2) D(m)^-1 = (D(m)^-1 - 1/(2 rho)) / "
         "(1 - m/(2 rho)); others have (D'^-1 - 1) / (1 - m') = 2 rho S of D' = D(m)/(2 rho), and correlators larger "
         "by 4 rho^2"}});
+  if (options.scheme == overlap_scheme::preconditioned || options.scheme_is_open) {
+    const overlap_preconditioner& p = options.preconditioner;
+    all["preconditioner"] = {{"method", name(p.method)},
+                             {"stout_steps", p.smearing.steps},
+                             {"stout_rho", p.smearing.rho},
+                             {"mass", p.mass},
+                             {"clover", p.csw},
+                             {"tolerance", p.tolerance},
+                             {"constant", p.constant},
+                             {"inner_steps", p.inner_steps},
+                             {"inner_delta", p.inner_delta},
+                             {"directions", p.directions},
+                             {"batch", p.batch}};
+  }
   return all;
 }
 

@@ -22,6 +22,7 @@ std::string name(overlap_stage stage);
 std::string name(sign_method method);
 std::string name(overlap_scheme scheme);
 std::string name(sign_precision precision);
+std::string name(clover_method method);
 std::string name(mode_method method);
 
 /// Where the bases of searches lie, on a GPU: the vectors that Lanczos makes orthogonal.
@@ -58,6 +59,10 @@ struct overlap_options {
 
   std::vector<double> masses{0.02, 0.05, 0.1, 0.3};
   overlap_scheme scheme = overlap_scheme::relaxed;
+  bool scheme_is_open = false;            ///< a trial tells whether it is the preconditioned one or this
+  overlap_preconditioner preconditioner;  ///< of the preconditioned scheme
+  /// Modes of D that the other schemes take where their number is not given: the preconditioned one needs none.
+  int modes_of_other_schemes = 0;
   cpu::source_description source;
   overlap_stage until = overlap_stage::propagators;
   std::string checkpoint;   ///< beginning of the paths of checkpoints; empty: none
@@ -69,6 +74,7 @@ struct overlap_options {
   std::string overlap_file() const { return checkpoint.empty() ? "" : checkpoint + ".overlap.h5"; }
   std::string mode_search_file() const { return checkpoint.empty() ? "" : checkpoint + ".mode-search.h5"; }
   std::string search_file() const { return checkpoint.empty() ? "" : checkpoint + ".search.h5"; }
+  std::string scheme_file() const { return checkpoint.empty() ? "" : checkpoint + ".scheme.h5"; }
   std::string solutions_file() const { return checkpoint.empty() ? "" : checkpoint + ".solutions.h5"; }
   /// Says which outputs a stopped run has left.
   std::string stopped_file() const { return checkpoint.empty() ? "" : checkpoint + ".stopped"; }
@@ -76,6 +82,9 @@ struct overlap_options {
     return propagators.empty() ? "" : propagators + ".m" + std::to_string(mass) + ".h5";
   }
 };
+
+/// Returns the options with the scheme that a trial found to be the right one.
+overlap_options with_scheme(const overlap_options& options, overlap_scheme scheme);
 
 /// What is sought of the modes of H, as far as it is known before a run.
 mode_search search_of(const overlap_options& options);

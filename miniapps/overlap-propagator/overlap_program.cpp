@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <span>
@@ -31,6 +32,7 @@ std::vector<named_file> overlap_program::files() const {
                                {"--checkpoint", options_.mode_search_file(), checkpoint},
                                {"--checkpoint", options_.search_file(), checkpoint},
                                {"--checkpoint", options_.overlap_file(), checkpoint},
+                               {"--checkpoint", options_.scheme_file(), checkpoint},
                                {"--checkpoint", options_.solutions_file(), checkpoint},
                                {"--checkpoint", options_.stopped_file(), checkpoint}};
   if (!options_.propagators.empty())
@@ -110,26 +112,74 @@ void overlap_program::place_bases(const app_run& run, const overlap_memory& memo
         format_bytes(std::max(memory.kernel_basis, memory.overlap_basis))));
 }
 
+/// What a dry run says of the time.
+void overlap_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine,
+                                double lowest) const {
+  const double highest = expected_bound(options_);
+  const kernel_speed speed = speed_on(machine, options_, run.geometry);
+  const auto volume = static_cast<double>(run.geometry.global_volume());
+  const overlap_times t = times_of(options_, volume, lowest, highest, expected_overlap_mode(options_, volume), speed);
+  const double verification = seconds_of_verification(run.geometry, lowest, highest, options_.delta, speed);
+  const kernel_time twelve = time_of_kernel(machine, options_, run.geometry, 12, precision::double_);
+  needs.lines.emplace_back("messages", text_of_messages(twelve) + ", of an application of H to 12 columns in double");
+  needs.lines.emplace_back(
+      "seconds",
+      fmt::format("{:.4g}: modes of H {:.3g}, sign function {:.3g}, modes of D {:.3g}, propagators "
+                  "{:.3g}, verification {:.3g}",
+                  t.total() + verification, t.kernel_modes, t.sign, t.overlap_modes, t.propagators, verification));
+  if (options_.until == overlap_stage::propagators)
+    needs.fom = 3600.0 * static_cast<double>(options_.masses.size()) / (t.total() + verification);
+}
+
+void overlap_program::choose_batch(const app_run& run) {
+  overlap_preconditioner& p = options_.preconditioner;
+  if (p.batch > 0) return;
+  std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
+  run.world.maximum(std::span(taken));
+  const double free = -taken[0];  // where there is least
+  for (const bool modes_in_single : {true, false})
+    for (const int batch : {12, 6, 4, 3, 2, 1}) {
+      p.modes_in_single = modes_in_single;
+      p.batch = batch;
+      const overlap_memory memory = memory_of(options_, run.geometry);
+      if (memory.links + memory.solves < 0.92 * free) return;
+    }
+}
+
 run_estimate overlap_program::estimate(app_run& run) {
+  const bool may_precondition = options_.scheme == overlap_scheme::preconditioned || options_.scheme_is_open;
+  if (may_precondition) choose_batch(run);
   const overlap_memory memory = memory_of(options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
   const double lowest = options_.sign.lowest > 0.0 ? options_.sign.lowest : expected_mode(options_.modes, volume);
-  const overlap_times work =
-      times_of(options_, lowest, expected_bound(options_), expected_overlap_mode(options_, volume), kernel_speed{});
+  const overlap_times work = times_of(options_, volume, lowest, expected_bound(options_),
+                                      expected_overlap_mode(options_, volume), kernel_speed{});
   run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
-  needs.host_bytes = run.gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
-  if (run.gpu) place_bases(run, memory, needs);
+  const bool on_gpu = run.shared.device == "gpu";
+  needs.host_bytes = on_gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
+  if (run.gpu)
+    place_bases(run, memory, needs);
+  else if (on_gpu)
+    needs.gpu_bytes = memory.largest();
   needs.lines.emplace_back("modes",
                            fmt::format("{} of H in {}, {} of D in {}", options_.modes,
                                        format_bytes(memory.kernel_modes + memory.kernel_basis), options_.overlap_modes,
                                        format_bytes(memory.overlap_modes + memory.overlap_basis)));
+  if (may_precondition)
+    needs.lines.emplace_back("solves",
+                             fmt::format("{} columns at once, their search spaces {} for {:.0f} directions each{}",
+                                         options_.preconditioner.batch, format_bytes(memory.solve_spaces),
+                                         expected_directions(options_, volume, options_.tolerance()),
+                                         options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
   needs.lines.emplace_back(
       "work",
       fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "
                   "{:.0f}%, propagators {:.0f}%",
                   work.total(), 100.0 * work.kernel_modes / work.total(), 100.0 * work.sign / work.total(),
                   100.0 * work.overlap_modes / work.total(), 100.0 * work.propagators / work.total()));
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
+    add_times(needs, run, *machine, lowest);
   if (run.shared.dry_run) print_table(needs);
   return needs;
 }

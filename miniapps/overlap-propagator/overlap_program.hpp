@@ -25,8 +25,11 @@ class overlap_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  /// Chooses how many columns the preconditioned scheme solves for at once, by what is free. Collective.
+  void choose_batch(const app_run& run);
   /// Chooses where the search spaces lie, by what is free.
   void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
+  void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine, double lowest) const;
   /// Notes which outputs a stopped run leaves, for the run that goes on; or that there are none.
   void note_stopped(const app_run& run, bool stopped) const;
   /// The approximation of the sign function, where its range is given by hand.

@@ -135,6 +135,26 @@ json_document to_json(const std::vector<stage_record>& stages) {
   return all;
 }
 
+json_document to_json(const preconditioned_work& work) {
+  return {{"directions", work.directions},
+          {"accurate_signs", work.accurate_signs},
+          {"cheap_signs", work.cheap_signs},
+          {"clover_solves", work.clover_solves},
+          {"clover_applications", work.clover_applications},
+          {"clover_solver", work.by_multigrid ? "multigrid" : "bicgstab"},
+          {"corrections", work.corrections},
+          {"setup_seconds", work.setup_seconds}};
+}
+
+void print(const preconditioned_work& work) {
+  if (work.directions == 0.0) return;  // read from a file
+  fmt::print(
+      "solves     {:.0f} directions, {:.0f} + {:.0f} signs (accurate + cheap), {:.0f} solves of M by {} with {:.0f} "
+      "applications, {} corrections; M was made in {:.2g} s\n",
+      work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
+      work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
+}
+
 void print(const kernel_modes& r) {
   fmt::print("modes      {} of {} modes of H, |lambda| {:.6f} to {:.6f}, largest residual {:.2e}; |H| <= {:.5f}\n",
              r.values.size(), r.sought, r.values.empty() ? 0.0 : std::abs(r.values.front()),

@@ -65,6 +65,7 @@ json_document to_json(const sign_record& r);
 json_document to_json(const overlap_record& r);
 json_document to_json(const mass_record& r);
 json_document to_json(const std::vector<stage_record>& stages);
+json_document to_json(const preconditioned_work& work);
 
 void print(const kernel_modes& r);
 /// \param whole  coefficients, or shifts and weights, too
@@ -73,6 +74,7 @@ void print(const sign_record& r, bool whole);
 std::vector<std::string> table_of(const sign_record& r);
 void print(const overlap_record& r);
 void print(const std::vector<mass_record>& masses);
+void print(const preconditioned_work& work);
 /// The table of stages, next to what the paper has for 24^3 x 64.
 void print(const std::vector<stage_record>& stages);
 

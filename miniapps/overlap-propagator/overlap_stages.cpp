@@ -20,7 +20,7 @@ overlap_stages::overlap_stages(app_run& of_run, const overlap_options& of_option
 /// Seconds of an application of H, a column, in the batches that the stages have: for predictions.
 void overlap_stages::measure_kernel() {
   const vectors_handle x = solver.random_vectors(12);
-  const int block = std::clamp(static_cast<int>(2.5 * options.modes / 50.0), 1, 10);
+  const int block = block_of_search(options);
   const int of_search = std::min(12, overlap_search_of(options).block);
   const auto measured = [&](int columns, precision number) {
     return solver.seconds_of_kernel(solver.columns(x, 0, columns), number);
@@ -45,7 +45,8 @@ void overlap_stages::measure_kernel() {
 
 overlap_times overlap_stages::expected() const {
   const double smallest = options.sign.lowest > 0.0 ? options.sign.lowest : expected_mode(options.modes, volume());
-  return times_of(options, smallest, expected_bound(options), expected_overlap_mode(options, volume()), speed_);
+  return times_of(options, volume(), smallest, expected_bound(options), expected_overlap_mode(options, volume()),
+                  speed_);
 }
 
 overlap_times overlap_stages::expected(const sign_operator& sign, const overlap_modes* modes) const {
@@ -53,7 +54,7 @@ overlap_times overlap_stages::expected(const sign_operator& sign, const overlap_
   if (modes != nullptr)
     for (const int chi : {+1, -1})
       if (!modes->of(chi).eigenvalues.empty()) gap = modes->of(chi).eigenvalues.back();
-  return times_of(options, sign.lowest(), sign.highest(), gap, speed_);
+  return times_of(options, volume(), sign.lowest(), sign.highest(), gap, speed_);
 }
 
 /// Tells how long the stages will take, before any of them has begun.

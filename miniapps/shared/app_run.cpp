@@ -4,9 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
-#include <span>
 
 #include "common/app/checkpoint.hpp"
 #include "miniapps/shared/possible_figures.hpp"
@@ -63,26 +61,22 @@ const gauge_input& app_run::gauge() {
   return *gauge_;
 }
 
-double app_run::tuning_seconds() const { return gpu ? gpu->tuning_seconds() : 0.0; }
-
 app_run::stage_clock app_run::start_stage(const std::string& name) {
   begin(name);
   if (gpu) gpu->finish();
   world.barrier();
-  return {stopwatch(), tuning_seconds()};
+  return stage_clock(*this);
 }
 
 void app_run::end_stage(const std::string& name, const stage_clock& clock) {
   if (gpu) gpu->finish();
-  std::array<double, 2> spent{clock.watch.seconds(), tuning_seconds() - clock.tuned};
-  world.maximum(std::span(spent));
+  const stretch_seconds spent = end_together(clock, world);
   progress.clear();
   if (result.stages.is_null()) result.stages = json_document::array();
-  const double seconds = spent[0] - spent[1];
-  result.stages.push_back({{"name", name}, {"seconds", seconds}, {"tuning_seconds", spent[1]}});
+  result.stages.push_back({{"name", name}, {"seconds", spent.work}, {"tuning_seconds", spent.tuning}});
   if (!is_root()) return;
-  fmt::print("stage      {}: {:.4g} s{}\n", name, seconds,
-             spent[1] > 0.0 ? fmt::format(", and tuning {:.4g} s", spent[1]) : "");
+  fmt::print("stage      {}: {:.4g} s{}\n", name, spent.work,
+             spent.tuning > 0.0 ? fmt::format(", and tuning {:.4g} s", spent.tuning) : "");
 }
 
 exit_status app_run::finish(exit_status status) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/work_clock.hpp"
 #include "common/app/options.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
@@ -59,8 +60,8 @@ struct app_run {
   /// Ends the run where it is stopped meanwhile. Collective.
   const gauge_input& gauge();
 
-  /// Runs a step that counts as a separate figure (a set-up). Its seconds, those of the slowest rank, go to the
-  /// report's "stages", with the seconds of tuning in it apart. Returns what the step returns. Collective.
+  /// Runs a step that counts as a separate figure (a set-up). Its seconds, the same on all ranks, go to
+  /// the report's "stages", with the seconds of tuning in it apart. Returns what the step returns. Collective.
   template <class Step>
   auto stage(const std::string& name, Step&& step) {
     const stage_clock clock = start_stage(name);
@@ -79,14 +80,13 @@ struct app_run {
   /// failed. A run that was told to stop until now is a stopped one (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 
+  /// Returns the seconds that this rank's GPU has spent on finding out how to launch kernels.
+  double tuning_seconds() const { return tuned_device{gpu.get()}.tuning_seconds(); }
+
  private:
-  struct stage_clock {
-    stopwatch watch;
-    double tuned = 0.0;
-  };
+  using stage_clock = work_clock<app_run>;
   stage_clock start_stage(const std::string& name);
   void end_stage(const std::string& name, const stage_clock& clock);
-  double tuning_seconds() const;
 
   std::optional<gauge_input> gauge_;
 };

@@ -40,5 +40,8 @@ std::unique_ptr<device_links> links_on_gpu(gpu_access& gpu, const gauge_configur
 std::unique_ptr<device_links> make_links_on_cpu(const gauge_choice& choice, std::uint64_t seed,
                                                 const lattice_geometry& geometry, const communicator& world);
 std::unique_ptr<device_links> make_links_on_gpu(gpu_access& gpu, const gauge_choice& choice, std::uint64_t seed);
+/// Returns the same on a lattice that this rank has by itself. Not collective.
+std::unique_ptr<device_links> make_own_links_on_gpu(gpu_access& gpu, const gauge_choice& choice, std::uint64_t seed,
+                                                    const extents& lattice);
 
 }  // namespace plaquette

@@ -11,6 +11,7 @@
 #include "common/error.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "miniapps/shared/device_links.hpp"
 
@@ -22,20 +23,58 @@ namespace {
 /// rounding errors of 2^-53 in U U^+ - 1. Readers of files have their own bound.
 constexpr double made_here_tolerance = 256.0 * 0x1p-53;
 
+void sweep(device_links& links, const shared_options& options, run_control& control, progress_line& progress) {
+  const gauge_action action{options.gauge.beta, options.gauge_anisotropy};
+  progress.begin("heat bath");
+  for (int number = 0; number < options.gauge.sweeps; ++number) {
+    control.stop_if_requested("the heat bath");
+    links.combined_sweep(action, {}, options.seed, static_cast<std::uint64_t>(number));
+    progress.update((number + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", number + 1));
+  }
+}
+
+/// <Re tr V> / 3 of a link near 1 (weak_field_configuration): the traceless anti-Hermitian part of V has 16 eps^2 in
+/// its elements, 2 in each of the six off the diagonal, and 1, 1 and 2 on it.
+double mean_of_noise(double eps) { return 1.0 - 8.0 / 3.0 * eps * eps; }
+
+/// The heat bath of a cell, which each rank does by itself, repeated over the lattice; each link is then multiplied by
+/// one near 1. Modes of the Dirac operator are then those of the cell with all boundary phases, and no two cells are
+/// the same.
+gauge_configuration repeated_cell(const shared_options& options, const lattice_geometry& geometry,
+                                  const communicator& world, run_control& control, progress_line& progress,
+                                  gpu_access* gpu, repeated_plaquette& plaquette) {
+  const extents& cell = *options.gauge.cell;
+  const auto links = gpu ? make_own_links_on_gpu(*gpu, options.gauge, options.seed, cell)
+                         : make_links_on_cpu(options.gauge, options.seed, lattice_geometry(cell), communicator());
+  sweep(*links, options, control, progress);
+  plaquette.of_cell = links->measure().average;
+  const gauge_configuration of_cell = links->take();
+  const double eps = options.gauge.noise;
+  gauge_configuration all = cpu::weak_field_configuration(geometry, eps, options.seed, world);
+  cpu::for_each_site(geometry, [&](const coordinate& local) {
+    coordinate x = geometry.to_global(local);
+    for (int mu = 0; mu < dimensions; ++mu) x[mu] %= cell[mu];
+    for (int mu = 0; mu < dimensions; ++mu) all(local)[mu] = of_cell(x)[mu] * all(local)[mu];
+  });
+  exchange_ghosts(all, world);
+  // A plaquette has four links. What is left: the fourth order, and the first one's average over the lattice. That is
+  // 0.4 eps / sqrt(V) at beta = 6, where six plaquettes meet in a link; ten times as much is allowed.
+  plaquette.expected = plaquette.of_cell * std::pow(mean_of_noise(eps), 4);
+  plaquette.tolerance = 100.0 * std::pow(eps, 4) +
+                        4.0 * eps / std::sqrt(static_cast<double>(geometry.global_volume())) +
+                        sum_rounding(geometry.global());
+  return all;
+}
+
 /// Made on the GPU where there is one.
 gauge_configuration made_here(const shared_options& options, const lattice_geometry& geometry,
-                              const communicator& world, run_control& control, progress_line& progress,
-                              gpu_access* gpu) {
+                              const communicator& world, run_control& control, progress_line& progress, gpu_access* gpu,
+                              std::optional<repeated_plaquette>& repeated) {
+  if (options.gauge.cell) return repeated_cell(options, geometry, world, control, progress, gpu, repeated.emplace());
   const auto links = gpu ? make_links_on_gpu(*gpu, options.gauge, options.seed)
                          : make_links_on_cpu(options.gauge, options.seed, geometry, world);
   if (options.gauge.from != gauge_choice::origin::heat_bath) return links->take();
-  const gauge_action action{options.gauge.beta, options.gauge_anisotropy};
-  progress.begin("heat bath");
-  for (int sweep = 0; sweep < options.gauge.sweeps; ++sweep) {
-    control.stop_if_requested("the heat bath");
-    links->combined_sweep(action, {}, options.seed, static_cast<std::uint64_t>(sweep));
-    progress.update((sweep + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", sweep + 1));
-  }
+  sweep(*links, options, control, progress);
   return links->take();
 }
 
@@ -98,9 +137,20 @@ extents lattice_of_run(const shared_options& options) {
   return found;
 }
 
+namespace {
+void require_cell_fits(const extents& cell, const extents& lattice) {
+  (void)lattice_geometry(cell);
+  for (int mu = 0; mu < dimensions; ++mu)
+    if (lattice[mu] % cell[mu] != 0)
+      throw input_error(fmt::format("--gauge heatbath:BETA:SWEEPS:{}: expected a cell that divides the lattice {}",
+                                    to_string(cell), to_string(lattice)));
+}
+}  // namespace
+
 lattice_geometry geometry_of_run(const shared_options& options, const communicator& world) {
   const extents lattice = lattice_of_run(options);
   (void)lattice_geometry(lattice);  // a lattice that no grid makes legal is refused as such
+  if (options.gauge.cell) require_cell_fits(*options.gauge.cell, lattice);
   const extents grid = options.grid ? *options.grid : smallest_surface_grid(lattice, world.size());
   const lattice_geometry geometry(lattice, grid, 0);  // checks the shape before anything is divided by it
   if (volume(grid) != world.size())
@@ -119,10 +169,15 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     header = loaded.header;
     return std::move(loaded.links);
   };
+  std::optional<repeated_plaquette> repeated;
   gauge_input input{
-      is_file ? from_file() : made_here(options, geometry, world, control, progress, gpu), {}, 0.0, 0.0, {}};
+      is_file ? from_file() : made_here(options, geometry, world, control, progress, gpu, repeated), {}, 0.0, 0.0, {}};
   input.judged.add(input.links.values());
   input.plaquette = cpu::measure_plaquettes(input.links, world);
+  if (repeated) {
+    repeated->found = input.plaquette.average;
+    input.repeated = repeated;
+  }
   if (is_file) require_claimed_plaquette(options.gauge.path, header, input.plaquette.average);
   json_document mended;
   if (is_file && options.reunitarise) {
@@ -175,6 +230,10 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
   else
     input.description["seed"] = options.seed;
   if (options.gauge.from == gauge_choice::origin::heat_bath) input.description["anisotropy"] = options.gauge_anisotropy;
+  if (repeated) {
+    input.description["plaquette_of_cell"] = repeated->of_cell;
+    input.description["plaquette_expected"] = repeated->expected;
+  }
   return input;
 }
 
@@ -220,6 +279,8 @@ void check_gauge(verification& checks, const gauge_input& gauge) {
   const double rounding = 4.0 * gauge.su3_tolerance + sum_rounding(gauge.links.geometry().global());
   checks.add("plaquette is possible",
              gauge.plaquette.average >= -0.5 - rounding && gauge.plaquette.average <= 1.0 + rounding);
+  if (const auto& r = gauge.repeated)
+    checks.add("plaquette is that of the cell with its noise", std::abs(r->found - r->expected), r->tolerance);
 }
 
 void check_links_kept(verification& checks, const gauge_input& gauge, const communicator& comm) {

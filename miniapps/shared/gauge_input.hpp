@@ -27,6 +27,11 @@ extents lattice_of_run(const shared_options& options);
 /// Returns the part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
 lattice_geometry geometry_of_run(const shared_options& options, const communicator& world);
 
+/// The plaquette of a cell that was repeated, and what follows from it.
+struct repeated_plaquette {
+  double of_cell = 0.0, expected = 0.0, found = 0.0, tolerance = 0.0;
+};
+
 struct gauge_input {
   gauge_configuration links;  ///< ghosts filled
   cpu::plaquettes plaquette;
@@ -37,6 +42,7 @@ struct gauge_input {
   /// A file of openQCD with open boundaries: its links from the last time slice to the first are zero.
   bool open_boundary = false;
   std::vector<std::string> remarks{};  ///< on the file: what it leaves out, what was assumed or mended
+  std::optional<repeated_plaquette> repeated{};
   bit_sum judged{};  ///< of the links, ghosts included, when their plaquette and distance from SU(3) were measured
 };
 

@@ -103,6 +103,12 @@ class gpu_access {
   double idle_seconds_, running_seconds_;
 };
 
+/// The seconds of tuning that a work_clock takes out: of a GPU, or none.
+struct tuned_device {
+  const gpu_access* gpu;  ///< null on the CPU
+  double tuning_seconds() const { return gpu ? gpu->tuning_seconds() : 0.0; }
+};
+
 /// True where the program was built with the CUDA library.
 bool has_gpu_library();
 /// Returns what a program that was built without it says.

@@ -19,5 +19,8 @@ std::unique_ptr<device_links> links_on_gpu(gpu_access&, const gauge_configuratio
 std::unique_ptr<device_links> make_links_on_gpu(gpu_access&, const gauge_choice&, std::uint64_t) {
   throw gpu_is_absent();
 }
+std::unique_ptr<device_links> make_own_links_on_gpu(gpu_access&, const gauge_choice&, std::uint64_t, const extents&) {
+  throw gpu_is_absent();
+}
 
 }  // namespace plaquette

@@ -15,19 +15,19 @@ namespace {
 
 class gpu_links final : public device_links {
  public:
-  gpu_links(gpu_access& gpu, gpu::gauge_configuration links)
-      : gpu_(gpu), links_(std::move(links)), updater_(gpu.context()) {}
+  gpu_links(gpu::context ctx, gpu::gauge_configuration links)
+      : context_(std::move(ctx)), links_(std::move(links)), updater_(context_) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
     host_.reset();
     updater_.combined_sweep(links_, action, plan, seed, number);
-    gpu_.finish();
+    context_.queue().synchronize();
   }
   void smear(const stout_smearing& smearing) override {
     host_.reset();
     links_ = gpu::stout_smeared(links_, smearing);
-    gpu_.finish();
+    context_.queue().synchronize();
   }
   plaquettes measure() override { return gpu::measure_plaquettes(links_); }
   const gauge_configuration& on_host() override {
@@ -40,7 +40,7 @@ class gpu_links final : public device_links {
   }
 
  private:
-  gpu_access& gpu_;
+  gpu::context context_;
   gpu::gauge_configuration links_;
   gpu::heatbath_updater updater_;
   std::optional<gauge_configuration> host_;  ///< none where a sweep has made it old
@@ -61,11 +61,17 @@ gpu::gauge_configuration made(const gauge_choice& choice, std::uint64_t seed, co
 }  // namespace
 
 std::unique_ptr<device_links> links_on_gpu(gpu_access& gpu, const gauge_configuration& links) {
-  return std::make_unique<gpu_links>(gpu, gpu::import_links(gpu.context(), links));
+  return std::make_unique<gpu_links>(gpu.context(), gpu::import_links(gpu.context(), links));
 }
 
 std::unique_ptr<device_links> make_links_on_gpu(gpu_access& gpu, const gauge_choice& choice, std::uint64_t seed) {
-  return std::make_unique<gpu_links>(gpu, made(choice, seed, gpu.context()));
+  return std::make_unique<gpu_links>(gpu.context(), made(choice, seed, gpu.context()));
+}
+
+std::unique_ptr<device_links> make_own_links_on_gpu(gpu_access& gpu, const gauge_choice& choice, std::uint64_t seed,
+                                                    const extents& lattice) {
+  const gpu::context own(lattice_geometry(lattice), communicator(), gpu.context().queue().device());
+  return std::make_unique<gpu_links>(own, made(choice, seed, own));
 }
 
 }  // namespace plaquette

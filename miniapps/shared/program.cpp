@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "common/app/memory.hpp"
+#include "common/error.hpp"
 #include "miniapps/shared/distinct_files.hpp"
+#include "miniapps/shared/machine_model.hpp"
 
 namespace plaquette {
 
@@ -42,14 +44,24 @@ std::string remark_on_threads(const machine_record& machine) {
       of_all, on_host, threads, machine.logical_cpus);
 }
 
+/// Returns the ranks of the run: those that there are, or those that a dry run names.
+communicator ranks_of(const shared_options& options, const communicator& world) {
+  if (options.planned_ranks == 0) return world;
+  if (world.size() > 1)
+    throw input_error(fmt::format("--ranks {}: expected a run on one rank, which tells what they would take, found {}",
+                                  options.planned_ranks, world.size()));
+  return options.planned_ranks == 1 ? world : communicator::planned(options.planned_ranks);
+}
+
 /// Returns the placement for the report; null where nothing is placed.
-json_document open_machine(const program& app, app_run& run) {
+/// \param world  the ranks that there are
+json_document open_machine(const program& app, app_run& run, const communicator& world) {
   const auto policy = app.placement();
   std::optional<placement_record> placement;
-  if (policy) placement = place_threads(*policy, omp_get_max_threads(), run.world);
+  if (policy && !run.world.is_planned()) placement = place_threads(*policy, omp_get_max_threads(), run.world);
   if (!run.shared.dry_run)
     run.gpu = open_gpu(run.shared, run.geometry, run.world, policy.value_or(placement_policy::none));
-  run.result.machine = machine_information(run.world);
+  run.result.machine = machine_information(world);
   if (run.gpu) note_gpu(run.result.machine, *run.gpu);
   if (run.is_root()) {
     print_machine(run.result);
@@ -61,10 +73,27 @@ json_document open_machine(const program& app, app_run& run) {
   return placement ? to_json(*placement) : json_document(nullptr);
 }
 
-void print_estimate(const run_estimate& needs) {
+void print_estimate(const run_estimate& needs, const shared_options& options, const std::string& unit) {
   if (needs.host_bytes > 0.0) fmt::print("memory     {} a rank\n", format_bytes(peak_memory() + needs.host_bytes));
   if (needs.gpu_bytes > 0.0) fmt::print("gpu memory {}\n", format_bytes(needs.gpu_bytes));
   for (const auto& [word, text] : needs.lines) fmt::print("{:<10} {}\n", word, text);
+  if (!(needs.fom > 0.0)) return;
+  if (const auto machine = planned_machine(options)) {
+    fmt::print("machine    {}\n", text_of(*machine));
+    const double taken = machine->is_gpu ? needs.gpu_bytes : peak_memory() + needs.host_bytes;
+    if (taken > machine->memory)
+      fmt::print("remark     a rank needs {} of {}: take more ranks\n", format_bytes(taken),
+                 format_bytes(machine->memory));
+  }
+  fmt::print("predicted  FOM about {:.4g} {}\n", needs.fom, unit);
+}
+
+/// The links of a cell that each rank makes by itself, with their ghosts.
+double bytes_of_cell(const gauge_choice& gauge) {
+  if (!gauge.cell) return 0.0;
+  double sites = 1.0;
+  for (const int length : *gauge.cell) sites *= length + 2.0;
+  return sites * sizeof(site_links);
 }
 
 }  // namespace
@@ -75,8 +104,9 @@ lattice_geometry no_lattice(const communicator& world) {
 
 exit_status run_parsed(program& app, const communicator& world) {
   const std::vector<named_file> files = files_of(app);  // before any of them is read
-  const lattice_geometry geometry = app.geometry(world);
-  app_run run(app.shared(), geometry, world);
+  const communicator ranks = ranks_of(app.shared(), world);
+  const lattice_geometry geometry = app.geometry(ranks);
+  app_run run(app.shared(), geometry, ranks);
   const program_text text = app.text();
   run.result.app = text.name;
   run.result.fom = {std::numeric_limits<double>::quiet_NaN(), text.fom_unit, text.fom_what};
@@ -87,16 +117,18 @@ exit_status run_parsed(program& app, const communicator& world) {
   run.keeps_checkpoint = std::ranges::any_of(
       files, [](const named_file& file) { return file.how == named_file::use::checkpoint && !file.path.empty(); });
   require_outputs(files, run);
-  const json_document placement = open_machine(app, run);
-  const run_estimate needs = app.estimate(run);
+  const json_document placement = open_machine(app, run, world);
+  run_estimate needs = app.estimate(run);
+  needs.host_bytes += bytes_of_cell(run.shared.gauge);
   run.result.parameters = app.parameters(run);
   if (!placement.is_null()) run.result.parameters["placement"] = placement;
   if (run.is_root()) {
     app.print_problem(run);
-    print_estimate(needs);
+    if (run.world.is_planned()) fmt::print("ranks      {}, none of which is started\n", run.world.size());
+    print_estimate(needs, run.shared, text.fom_unit);
   }
   if (run.shared.dry_run) return exit_status::success;
-  require_memory(world, needs.host_bytes, "this run");
+  require_memory(run.world, needs.host_bytes, "this run");
   if (run.gpu) require_gpu_memory(*run.gpu, needs.gpu_bytes, "this run");
   try {
     return app.body(run);

@@ -37,6 +37,7 @@ struct run_estimate {
   double gpu_bytes = 0.0;   ///< a rank, on the GPU
   /// What else --dryrun and the head of the output say: a word of at most 10 characters, and a text.
   std::vector<std::pair<std::string, std::string>> lines{};
+  double fom = 0.0;  ///< that a dry run expects on a machine that is known; 0: none
 };
 
 /// One program. Members are called in the order in which they stand here, on every rank.

@@ -71,9 +71,14 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   const std::string scaled = program["scaled"];
   official_class found{chosen.size, chosen.memory, program["fixed"], program["least"],
                        program.value("seconds", all["classes"][chosen.size]["seconds"].get<double>())};
+  if (const auto expected = program.find("expected_iterations"); expected != program.end())
+    found.expected_iterations = expected->value(chosen.size, expected->value("others", 0));
   if (scaled == "lattice" && all["lattices"].contains(chosen.size)) {
     found.fixed["lattice"] = all["lattices"][chosen.size];
-    if (!found.fixed.contains("gauge")) found.fixed.update(all["light_quark"]);
+    if (!found.fixed.contains("gauge")) {
+      found.fixed.update(all["light_quark"]);
+      if (all["repeated"].contains(chosen.size)) found.fixed["gauge"] = all["repeated"][chosen.size];
+    }
   }
   if (program.contains(chosen.size)) found.fixed.update(program[chosen.size]);
   json_document& last = found.fixed[scaled].back();

@@ -16,9 +16,10 @@ namespace plaquette {
 /// An official problem of one program.
 struct official_class {
   std::string name, memory;
-  json_document fixed;   ///< parameters of the report and their values
-  json_document least;   ///< parameters and their least values
-  double seconds = 0.0;  ///< of work, at least
+  json_document fixed;          ///< parameters of the report and their values
+  json_document least;          ///< parameters and their least values
+  double seconds = 0.0;         ///< of work, at least
+  int expected_iterations = 0;  ///< of a solve, for estimates; 0: not known
 };
 
 /// --size and --memory as given.

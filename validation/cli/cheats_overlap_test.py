@@ -55,6 +55,15 @@ class OverlapCheats(CommandLineTest):
         self.passes()
         self.fails("turned-solution", "solutions at mass 0.4 are the bits that were judged")
 
+    def test_the_answer_of_the_preconditioner_as_a_solution(self):
+        scheme = ("--scheme", "preconditioned")
+        self.passes(*scheme)
+        self.fails("preconditioner", "residual of D(0.4)", *scheme)
+
+    def test_a_column_of_the_trial_that_is_taken_for_a_solution(self):
+        self.passes("--scheme", "auto")
+        self.fails("remembered-trial", "residual of D(0.4)", "--scheme", "auto")
+
     def test_a_bit_of_a_propagator_that_turns_before_it_is_written(self):
         written = ("--propagators", self.path("quark"))
         self.passes(*written)

@@ -13,6 +13,7 @@ from harness import FAILED, INTERRUPTED, SCHEMA, SUCCESS, UNUSABLE, CommandLineT
 from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"]
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
 def run(*arguments, **options):
@@ -84,7 +85,9 @@ class Results(OverlapTest):
         for other in (("--modes", "0"), ("--sign", "zolotarev"), ("--sign", "zolotarev-double-pass"),
                       ("--scheme", "fixed", "--sign-precision", "double"), ("--scheme", "defect"),
                       ("--sign-precision", "half", "--sign-batch", "5"),
-                      ("--mode-method", "arnoldi"), ("--overlap-modes", "0")):
+                      ("--mode-method", "arnoldi"), ("--overlap-modes", "0"), ("--scheme", "preconditioned"),
+                      ("--scheme", "preconditioned", "--preconditioner", "multigrid", "--inner-steps", "1",
+                       "--solve-batch", "5"), ("--scheme", "auto", "--overlap-modes", "2")):
             found = self.report(*other)["observables"]["masses"]
             for one, two in zip(expected, found):
                 for a, b in zip(one["pion"], two["pion"]):
@@ -179,7 +182,19 @@ class Results(OverlapTest):
     def test_a_restored_calculation_has_no_figure_of_merit(self):
         kept = ("--checkpoint", self.path("kept"))
         self.assertNotEqual(self.report(*kept)["fom"]["value"], "nan")
-        self.assertEqual(self.report(*kept)["fom"]["value"], "nan")
+        restored = self.report(*kept)["fom"]
+        self.assertEqual(restored["value"], "nan")
+        self.assertIn("read from files", restored["none"])
+
+    def test_a_run_that_ends_before_the_propagators_says_so_and_is_valid(self):
+        path = self.path("until_sign.json")
+        result = run(*self.options(("--until", "sign", "--json", path)))
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertRegex(result.out, r"\nFOM +none +\(--until sign ends before the propagators\)\n")
+        for verb in (["validate", "--trial"], ["report"]):
+            judged = harness.run(*verb, path, program=os.path.join(ROOT, "plaquette"))
+            self.assertEqual(judged.status, SUCCESS, judged.out + judged.err)
+            self.assertIn("none (--until sign ends before the propagators)", judged.out)
 
     def test_forged_states_are_refused_with_the_name_of_the_file(self):
         prefix = self.path("kept")

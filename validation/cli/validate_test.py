@@ -119,6 +119,9 @@ class Validate(CommandLineTest):
                 ("a date to come", ["run in the future"], [("run/date", "2199-01-01T00:00:00Z")]),
                 ("a command of another run", ["the command says --lattice 2x2x2x2"],
                  [("parameters/command", lambda old: old + " --lattice 2x2x2x2")]),
+                ("a class without its figure", ["a run of a class has a figure of merit, found none: too slow"],
+                 [("fom/value", "nan"), ("fom/none", "too slow")]),
+                ("a figure and none", ["says that it has none"], [("fom/none", "too slow")]),
                 ("a missing part", ["schema: $: gauge is missing"], [])):
             with self.subTest(forged=name):
                 report = changed(self.honest, *changes)

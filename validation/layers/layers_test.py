@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads #include lines and holds the layers: what is used lies below what uses it.
 
-At the top: miniapps -> cpu_ref, gpu -> common; cpu_ref and gpu never include each other, and only programs and tests
+At the top: miniapps, bindings -> cpu_ref, gpu -> common; cpu_ref and gpu never include each other, and only programs and tests
 include common/app. Inside a library: LAYERS, the lowest first; what stands in one tuple is one layer. A file includes its
 own layer and those below."""
 import os
@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TOP = {"common": {"common"},
        "cpu_ref": {"common", "cpu_ref"},
        "gpu": {"common", "gpu"},
+       "bindings": {"bindings", "common", "cpu_ref", "gpu"},
        "miniapps": {"common", "cpu_ref", "gpu", "miniapps"}}
 
 LAYERS = {
@@ -54,7 +55,7 @@ class Layers(unittest.TestCase):
                         self.assertIn(included.split("/")[0], allowed, f"{path} includes {included}")
 
     def test_libraries_know_nothing_of_programs(self):
-        for path in [*files("cpu_ref"), *files("gpu"), *files("common")]:
+        for path in [*files("cpu_ref"), *files("gpu"), *files("common"), *files("bindings")]:
             if not path.startswith("common/app/"):
                 for included in includes(path):
                     self.assertFalse(included.startswith("common/app/"), f"{path} includes {included}")

@@ -81,6 +81,30 @@ TEST(OverlapSolver, leads_from_links_to_pions_that_fulfil_gmor) {
   }
 }
 
+TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradients_solve) {
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});
+  const sign_handle sign = solver->sign(solver->lowest_kernel_modes({.modes = 6}));
+  const overlap_modes none;
+  const vectors_handle b = solver->columns(solver->sources({}), 4, 3);  // of both chiralities
+  const std::vector<double> masses{0.1, 0.4};
+  const overlap_solutions expected = solver->solve(sign, none, b, masses, {.tolerance = 1e-10});
+  for (const clover_method method : {clover_method::bicgstab, clover_method::multigrid})
+    for (const int inner_steps : {4, 0}) {
+      overlap_solve_rule rule{.tolerance = 1e-9, .scheme = overlap_scheme::preconditioned};
+      rule.preconditioner = {.method = method, .inner_steps = inner_steps, .batch = 2};
+      const overlap_solutions quarks = solver->solve(sign, none, b, masses, rule);
+      EXPECT_EQ(quarks.report.work.by_multigrid, method == clover_method::multigrid);
+      EXPECT_EQ(quarks.report.work.cheap_signs > 0.0, inner_steps > 0);
+      for (std::size_t i = 0; i < masses.size(); ++i) {
+        EXPECT_TRUE(quarks.report.masses[i].converged);
+        EXPECT_LE(solver->judge(sign, b, quarks.x[i], masses[i], 1e-12).residual, 1e-9);
+        // |D(m)^-1| is at most 1 / m.
+        EXPECT_LE(solver->distance(quarks.x[i], expected.x[i]), 1.2e-9 / masses[i]);
+      }
+    }
+}
+
 TEST(OverlapSolver, applies_sign_h_that_squares_to_one_and_that_modes_have_their_signs_of) {
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {});

@@ -108,13 +108,19 @@ TEST(GaugeChoice, KnowsItsWordsAndTakesTheRestForAFile) {
   EXPECT_EQ(thermal.sweeps, 30);
   EXPECT_EQ(parse_gauge_choice("heatbath:6", "g").sweeps, gauge_choice::default_sweeps);
   EXPECT_EQ(parse_gauge_choice("some/file.lime", "g").path, "some/file.lime");
-  for (const char* word : {"unit", "random", "weak:0.25", "heatbath:6:100"})
+  const gauge_choice repeated = parse_gauge_choice("heatbath:6:30:4x4x4x8", "g");
+  EXPECT_EQ(repeated.sweeps, 30);
+  EXPECT_EQ(repeated.cell, (extents{4, 4, 4, 8}));
+  EXPECT_EQ(repeated.noise, gauge_choice::default_noise_of_cell);
+  for (const char* word : {"unit", "random", "weak:0.25", "heatbath:6:100", "heatbath:6:30:4x4x4x8:0.05"})
     EXPECT_EQ(parse_gauge_choice(word, "g").describe(), word);
 }
 
 TEST(GaugeChoice, RefusesNumbersThatMakeNoSense) {
-  for (const char* text : {"", "weak", "heatbath", "weak:", "weak:x", "weak:nan", "weak:-1", "heatbath:", "heatbath:-6",
-                           "heatbath:6:", "heatbath:6:x", "heatbath:6:-1", "heatbath:6:1.5", "heatbath:inf"})
+  for (const char* text :
+       {"", "weak", "heatbath", "weak:", "weak:x", "weak:nan", "weak:-1", "heatbath:", "heatbath:-6",
+        "heatbath:6:", "heatbath:6:x", "heatbath:6:-1", "heatbath:6:1.5", "heatbath:6:1:4x4", "heatbath:6:1:4x4x4x4:1",
+        "heatbath:6:1:4x4x4x4:", "heatbath:6:1:4x4x4x4:0.1:2", "heatbath:inf"})
     EXPECT_THAT(refusal_of([&] { parse_gauge_choice(text, "--gauge"); }), HasSubstr("--gauge")) << text;
 }
 

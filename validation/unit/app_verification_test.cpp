@@ -112,6 +112,11 @@ TEST(Report, WritesNumbersThatAreNotFiniteAsText) {
 TEST(Report, SaysWhereThereIsNoFigureOfMerit) {
   EXPECT_EQ(fom_line({nan, "GFLOP/s", "what it is"}), "FOM        none GFLOP/s     (what it is)");
   EXPECT_EQ(fom_line({12.34, "GFLOP/s", "what it is"}), "FOM        12.34 GFLOP/s     (what it is)");
+  EXPECT_EQ(fom_line({nan, "GFLOP/s", "what it is", "nothing was timed"}), "FOM        none     (nothing was timed)");
+  report r;
+  EXPECT_FALSE(to_json(r)["fom"].contains("none"));
+  r.fom = {nan, "GFLOP/s", "what it is", "nothing was timed"};
+  EXPECT_EQ(to_json(r)["fom"]["none"], "nothing was timed");
 }
 
 TEST(Report, HasTheKeysThatOutsideScriptsRelyOn) {

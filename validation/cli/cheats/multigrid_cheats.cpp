@@ -66,6 +66,9 @@ class cheating_solver final : public multigrid_solver {
   multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
     return solve([&] { return honest_->solve_by_bicgstab(rule, inner); });
   }
+  single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) override {
+    return honest_->solve_in_single(b, rule, by_bicgstab);
+  }
   std::vector<double> solution_norms() const override {
     return shown_ == nullptr ? honest_->solution_norms() : std::vector<double>(shown_->x.size(), 1.0);
   }

@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plaquette/plaquette.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "plaquette/plaquette.hpp"
+
+namespace api = plaquette::api;
+
+namespace {
+
+// ---- Errors
+
+/// What went wrong last in this thread. A fixed buffer: to say that memory is short takes none.
+thread_local char last_message[1024] = "";
+
+void remember(const char* text) {
+  std::strncpy(last_message, text, sizeof last_message - 1);
+  last_message[sizeof last_message - 1] = '\0';
+}
+
+int fail(int code, const char* text) {
+  remember(text);
+  return code;
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw api::error(api::code::unusable_input, text); }
+
+/// Runs a call; what it throws becomes a code.
+template <class Call>
+int answer(Call&& call) noexcept {
+  try {
+    return static_cast<int>(call());
+  } catch (const api::error& e) {
+    return fail(static_cast<int>(e.which()), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(PLAQUETTE_OUT_OF_MEMORY, "not enough memory");
+  } catch (const std::exception& e) {
+    return fail(PLAQUETTE_INTERNAL_ERROR, e.what());
+  } catch (...) {
+    return fail(PLAQUETTE_INTERNAL_ERROR, "an exception of unknown type");
+  }
+}
+
+template <class T>
+T& there(T* pointer, const char* name) {
+  if (pointer == nullptr) refuse(std::string(name) + ": expected an address, found null");
+  return *pointer;
+}
+
+/// Returns the caller's options, or the defaults. A structure of another size is that of another version.
+template <class T>
+T options_of(const T* given, const T& defaults, const char* name) {
+  if (given == nullptr) return defaults;
+  if (given->size != sizeof(T))
+    refuse(std::string(name) + ": expected a structure of " + std::to_string(sizeof(T)) + " bytes, found size = " +
+           std::to_string(given->size) + "; begin with its defaults, and compile with the header of this library");
+  return *given;
+}
+
+// ---- Handles
+
+/// Returns a key that no object had before. Those of all kinds differ, so that a handle of another kind is refused too.
+std::uint64_t next_key() {
+  static std::atomic<std::uint64_t> last{0x706c710000000000};
+  return ++last;
+}
+
+/// Objects behind keys. A key is never used twice, so that a freed handle stays refused. It is the only state that
+/// calls share; no number depends on it.
+template <class Object>
+class object_table {
+ public:
+  std::uint64_t add(Object object) {
+    auto made = std::make_shared<Object>(std::move(object));
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t key = next_key();
+    objects_.emplace(key, std::move(made));
+    return key;
+  }
+  std::shared_ptr<Object> find(std::uint64_t key) const {
+    const std::lock_guard lock(mutex_);
+    const auto at = objects_.find(key);
+    return at == objects_.end() ? nullptr : at->second;
+  }
+  /// Returns what was there: it ends outside the lock.
+  std::shared_ptr<Object> take(std::uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    const auto at = objects_.find(key);
+    if (at == objects_.end()) return nullptr;
+    std::shared_ptr<Object> object = std::move(at->second);
+    objects_.erase(at);
+    return object;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Object>> objects_;
+};
+
+template <class Handle>
+struct kind;
+template <>
+struct kind<plaquette_lattice> {
+  using object = api::lattice;
+  static constexpr const char* name = "lattice";
+};
+template <>
+struct kind<plaquette_gauge> {
+  using object = api::gauge_field;
+  static constexpr const char* name = "gauge field";
+};
+template <>
+struct kind<plaquette_solver> {
+  using object = api::solver;
+  static constexpr const char* name = "solver";
+};
+template <>
+struct kind<plaquette_operator> {
+  using object = api::dirac_operator;
+  static constexpr const char* name = "operator";
+};
+template <>
+struct kind<plaquette_overlap> {
+  using object = api::overlap_solver;
+  static constexpr const char* name = "overlap solver";
+};
+template <>
+struct kind<plaquette_propagator> {
+  using object = api::propagator;
+  static constexpr const char* name = "propagator";
+};
+
+template <class Handle>
+auto& table_of() {
+  // Never destroyed: objects that a caller forgot would end after MPI and the device have.
+  static auto* const table = new object_table<typename kind<Handle>::object>;
+  return *table;
+}
+
+template <class Handle>
+std::shared_ptr<typename kind<Handle>::object> object_of(Handle handle) {
+  if (auto found = table_of<Handle>().find(handle.key)) return found;
+  throw api::error(api::code::invalid_handle,
+                   std::string("no such ") + kind<Handle>::name +
+                       (handle.key == 0 ? ": the handle is zero" : ": the handle was freed, or is of another kind"));
+}
+
+template <class Handle>
+Handle handle_of(typename kind<Handle>::object object) {
+  return Handle{table_of<Handle>().add(std::move(object))};
+}
+
+template <class Handle>
+int free_handle(Handle* handle) {
+  return answer([&] {
+    Handle& given = there(handle, "handle");
+    if (given.key == 0) return api::code::success;
+    if (!table_of<Handle>().take(given.key)) object_of(given);
+    given.key = 0;
+    return api::code::success;
+  });
+}
+
+// ---- What C has otherwise
+
+std::complex<double> number(const double (&pair)[2]) { return {pair[0], pair[1]}; }
+
+std::array<std::complex<double>, 4> numbers(const double (&pairs)[4][2]) {
+  return {number(pairs[0]), number(pairs[1]), number(pairs[2]), number(pairs[3])};
+}
+
+template <class T, std::size_t N>
+std::array<T, N> list(const T (&values)[N]) {
+  std::array<T, N> result;
+  std::copy_n(values, N, result.begin());
+  return result;
+}
+
+template <class Enumeration>
+Enumeration choice(int value, int count, const char* name) {
+  if (value < 0 || value >= count)
+    refuse(std::string(name) + ": expected a number from 0 to " + std::to_string(count - 1) + ", found " +
+           std::to_string(value));
+  return static_cast<Enumeration>(value);
+}
+
+api::device device_of(int value) { return choice<api::device>(value, 2, "device"); }
+
+std::span<const std::int64_t> places_of(const std::int64_t* places, const api::lattice& lattice) {
+  if (places == nullptr) return {};
+  return {places, static_cast<std::size_t>(lattice.local_volume())};
+}
+
+api::action action_of(const plaquette_action* given) {
+  const plaquette_action a = options_of(given, plaquette_action PLAQUETTE_ACTION_DEFAULTS, "action");
+  api::action result;
+  result.mass = a.mass;
+  result.csw = a.csw;
+  if (a.anisotropy != 1.0) result.csw_temporal = a.csw_temporal;
+  result.anisotropy = a.anisotropy;
+  result.nu = a.nu;
+  result.boundary_phase = numbers(a.boundary_phase);
+  return result;
+}
+
+api::spinor_layout layout_of(const plaquette_spinor_layout* given, const api::lattice& lattice) {
+  if (given == nullptr) return api::spinor_layout::dense(lattice.local());
+  const plaquette_spinor_layout l = options_of(given, plaquette_spinor_layout{}, "spinor layout");
+  api::spinor_layout result;
+  result.first = l.first;
+  result.site = list(l.site);
+  result.spin = l.spin, result.colour = l.colour, result.imaginary = l.imaginary, result.column = l.column;
+  result.places = places_of(l.places, lattice);
+  result.basis = choice<api::gamma_basis>(l.basis, 5, "gamma basis");
+  return result;
+}
+
+api::link_layout layout_of(const plaquette_link_layout& l, const api::lattice& lattice) {
+  api::link_layout result;
+  result.first = l.first;
+  result.site = list(l.site), result.direction = list(l.direction);
+  result.row = l.row, result.column = l.column, result.imaginary = l.imaginary;
+  result.places = places_of(l.places, lattice);
+  result.boundary_phase = numbers(l.boundary_phase);
+  result.staggered_phases = choice<int>(l.staggered, 2, "staggered") == 1;
+  return result;
+}
+
+api::rule rule_of(const plaquette_rule* given) {
+  const plaquette_rule r = options_of(given, plaquette_rule PLAQUETTE_RULE_DEFAULTS, "rule");
+  return {r.tolerance, r.iteration_limit, r.judge != 0};
+}
+
+api::source source_of(const plaquette_source* given) {
+  const plaquette_source s = options_of(given, plaquette_source PLAQUETTE_SOURCE_DEFAULTS, "source");
+  api::source result;
+  result.kind = choice<api::source_kind>(s.kind, 5, "kind of source");
+  result.position = list(s.position);
+  result.momentum = list(s.momentum);
+  result.radius = s.radius;
+  result.steps = s.steps;
+  result.seed = s.seed;
+  return result;
+}
+
+void put_results(plaquette_result* results, const api::solve_report& report) {
+  if (results == nullptr) return;
+  for (std::size_t n = 0; n < report.columns.size(); ++n) {
+    const api::column_result& c = report.columns[n];
+    results[n] = {c.iterated, c.device, c.reference, c.tolerance, c.iterations, c.passed ? 1 : 0};
+  }
+}
+
+/// Returns the code of a solve; a failed one leaves its sentence.
+api::code outcome_of(const api::solve_report& report) {
+  const api::code code = report.outcome();
+  if (code != api::code::success) remember(report.verdict().text.c_str());
+  return code;
+}
+
+/// Copies a correlator. Returns the code of the propagator that it is made of.
+api::code put_correlator(const std::vector<double>& values, double* correlator, std::size_t length,
+                         const api::propagator& from) {
+  there(correlator, "correlator");
+  if (length != values.size())
+    refuse("correlator: expected room for " + std::to_string(values.size()) + " numbers, found " +
+           std::to_string(length));
+  std::ranges::copy(values, correlator);
+  return outcome_of(from.report());
+}
+
+/// Refuses a room of the wrong size before any work.
+void require_room(const double* correlator, std::size_t length, const api::propagator& from, std::size_t per_time) {
+  there(correlator, "correlator");
+  const std::size_t needed = per_time * static_cast<std::size_t>(from.on().extents()[3]);
+  if (length != needed)
+    refuse("correlator: expected room for " + std::to_string(needed) + " numbers, found " + std::to_string(length));
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* plaquette_error_text(int code) { return api::text_of(static_cast<api::code>(code)); }
+const char* plaquette_last_message(void) { return last_message; }
+const char* plaquette_version(void) { return api::version(); }
+int plaquette_abi(void) { return PLAQUETTE_ABI; }
+int plaquette_has_gpu(void) {
+  int found = 0;
+  answer([&] {
+    found = api::has_gpu() ? 1 : 0;
+    return api::code::success;
+  });
+  return found;
+}
+
+int plaquette_lattice_free(plaquette_lattice* handle) { return free_handle(handle); }
+int plaquette_gauge_free(plaquette_gauge* handle) { return free_handle(handle); }
+int plaquette_solver_free(plaquette_solver* handle) { return free_handle(handle); }
+int plaquette_operator_free(plaquette_operator* handle) { return free_handle(handle); }
+int plaquette_overlap_free(plaquette_overlap* handle) { return free_handle(handle); }
+int plaquette_propagator_free(plaquette_propagator* handle) { return free_handle(handle); }
+
+int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
+                             const plaquette_lattice_options* options) {
+  return answer([&] {
+    there(lattice, "lattice").key = 0;
+    there(extents, "extents");
+    const auto o = options_of(options, plaquette_lattice_options PLAQUETTE_LATTICE_DEFAULTS, "lattice options");
+    api::lattice_options how;
+    how.grid = list(o.grid);
+    how.threads = o.threads;
+    if (o.has_mpi != 0) how.fortran_communicator = o.communicator;
+    *lattice = handle_of<plaquette_lattice>(api::lattice({extents[0], extents[1], extents[2], extents[3]}, how));
+    return api::code::success;
+  });
+}
+
+int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]) {
+  return answer([&] {
+    const auto on = object_of(lattice);
+    if (local != nullptr) std::ranges::copy(on->local(), local);
+    if (origin != nullptr) std::ranges::copy(on->origin(), origin);
+    return api::code::success;
+  });
+}
+
+int plaquette_link_layout_dense(plaquette_link_layout* layout, const int local[4], int site_order) {
+  return answer([&] {
+    there(layout, "layout");
+    there(local, "extents");
+    const auto dense = api::link_layout::dense({local[0], local[1], local[2], local[3]},
+                                               choice<api::site_order>(site_order, 2, "order of sites"));
+    *layout = {};
+    layout->size = sizeof *layout;
+    std::ranges::copy(dense.site, layout->site);
+    std::ranges::copy(dense.direction, layout->direction);
+    layout->row = dense.row, layout->column = dense.column, layout->imaginary = dense.imaginary;
+    for (auto& phase : layout->boundary_phase) phase[0] = 1.0;
+    return api::code::success;
+  });
+}
+
+int plaquette_spinor_layout_dense(plaquette_spinor_layout* layout, const int local[4], int site_order) {
+  return answer([&] {
+    there(layout, "layout");
+    there(local, "extents");
+    const auto dense = api::spinor_layout::dense({local[0], local[1], local[2], local[3]},
+                                                 choice<api::site_order>(site_order, 2, "order of sites"));
+    *layout = {};
+    layout->size = sizeof *layout;
+    std::ranges::copy(dense.site, layout->site);
+    layout->spin = dense.spin, layout->colour = dense.colour, layout->imaginary = dense.imaginary;
+    layout->column = dense.column;
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers, size_t length,
+                           const plaquette_link_layout* layout) {
+  return answer([&] {
+    there(gauge, "gauge").key = 0;
+    const auto on = object_of(lattice);
+    if (numbers == nullptr) refuse("array of links: expected an address, found null");
+    const auto l = options_of(&there(layout, "link layout"), plaquette_link_layout{}, "link layout");
+    const api::link_layout where = layout_of(l, *on);
+    if (choice<int>(l.number, 2, "type of numbers") == PLAQUETTE_SINGLE)
+      *gauge = handle_of<plaquette_gauge>(
+          api::gauge_field(*on, std::span(static_cast<const float*>(numbers), length), where));
+    else
+      *gauge = handle_of<plaquette_gauge>(
+          api::gauge_field(*on, std::span(static_cast<const double*>(numbers), length), where));
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file) {
+  return answer([&] {
+    there(gauge, "gauge").key = 0;
+    there(file, "file");
+    *gauge = handle_of<plaquette_gauge>(api::gauge_field::read(*object_of(lattice), file));
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_file_extents(const char* file, int extents[4]) {
+  return answer([&] {
+    there(file, "file");
+    there(extents, "extents");
+    std::ranges::copy(api::gauge_field::extents_in(file), extents);
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace) {
+  return answer([&] {
+    there(file, "file");
+    object_of(gauge)->write(file, replace != 0);
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average) {
+  return answer([&] {
+    there(average, "average") = object_of(gauge)->plaquette();
+    return api::code::success;
+  });
+}
+
+int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge, const plaquette_action* action,
+                            const plaquette_krylov_options* options) {
+  return answer([&] {
+    there(solver, "solver").key = 0;
+    const auto links = object_of(gauge);
+    const auto o = options_of(options, plaquette_krylov_options PLAQUETTE_KRYLOV_DEFAULTS, "Krylov options");
+    api::krylov_options how;
+    how.device = device_of(o.device);
+    how.outer = choice<api::precision>(o.outer, 3, "outer precision");
+    how.inner = choice<api::precision>(o.inner, 3, "inner precision");
+    how.columns = o.columns;
+    *solver = handle_of<plaquette_solver>(api::make_propagator_solver(*links, action_of(action), how));
+    return api::code::success;
+  });
+}
+
+int plaquette_multigrid_create(plaquette_solver* solver, plaquette_gauge gauge, const plaquette_action* action,
+                               const plaquette_multigrid_options* options) {
+  return answer([&] {
+    there(solver, "solver").key = 0;
+    const auto links = object_of(gauge);
+    const auto o = options_of(options, plaquette_multigrid_options PLAQUETTE_MULTIGRID_DEFAULTS, "multigrid options");
+    api::multigrid_options how;
+    how.device = device_of(o.device);
+    how.levels = o.levels;
+    how.null_vectors = o.null_vectors;
+    how.tune = o.tune != 0;
+    how.half_cycle = o.half_cycle != 0;
+    how.columns = o.columns;
+    how.seed = o.seed;
+    *solver = handle_of<plaquette_solver>(api::make_multigrid_solver(*links, action_of(action), how));
+    return api::code::success;
+  });
+}
+
+int plaquette_solver_setup_seconds(plaquette_solver solver, double* seconds) {
+  return answer([&] {
+    there(seconds, "seconds") = object_of(solver)->setup_seconds();
+    return api::code::success;
+  });
+}
+
+int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t length, int columns,
+                    const plaquette_spinor_layout* layout, const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    const auto by = object_of(solver);
+    there(x, "solutions");
+    there(b, "right-hand sides");
+    const api::solve_report report = by->solve(std::span(x, length), std::span(b, length), columns,
+                                               layout_of(layout, by->links().on()), rule_of(rule));
+    put_results(results, report);
+    return outcome_of(report);
+  });
+}
+
+int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solver solver,
+                               const plaquette_source* source, const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    there(propagator, "propagator").key = 0;
+    const auto by = object_of(solver);
+    const api::propagator quark = by->solve(source_of(source), rule_of(rule));
+    put_results(results, quark.report());
+    *propagator = handle_of<plaquette_propagator>(quark);
+    return outcome_of(quark.report());
+  });
+}
+
+int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(results, "results");
+    put_results(results, quark->report());
+    return outcome_of(quark->report());
+  });
+}
+
+int plaquette_pion(plaquette_propagator propagator, double* correlator, size_t length) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    require_room(correlator, length, *quark, 1);
+    return put_correlator(quark->pion(), correlator, length, *quark);
+  });
+}
+
+int plaquette_rho(plaquette_propagator propagator, double* correlator, size_t length) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    require_room(correlator, length, *quark, 1);
+    return put_correlator(quark->rho(), correlator, length, *quark);
+  });
+}
+
+int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3], double* correlator,
+                    size_t length) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    require_room(correlator, length, *quark, 2);
+    std::array<int, 3> p{};
+    if (momentum != nullptr) std::copy_n(momentum, 3, p.begin());
+    std::vector<double> numbers;
+    for (const auto& value : quark->correlator(choice<api::meson>(meson, 16, "meson"), p)) {
+      numbers.push_back(value.real());
+      numbers.push_back(value.imag());
+    }
+    return put_correlator(numbers, correlator, length, *quark);
+  });
+}
+
+int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
+                              const plaquette_spinor_layout* layout) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(numbers, "numbers");
+    quark->copy_to(std::span(numbers, length), layout_of(layout, quark->on()));
+    return outcome_of(quark->report());
+  });
+}
+
+int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge, const plaquette_action* action,
+                              int device) {
+  return answer([&] {
+    there(m, "operator").key = 0;
+    *m = handle_of<plaquette_operator>(api::dirac_operator(*object_of(gauge), action_of(action), device_of(device)));
+    return api::code::success;
+  });
+}
+
+int plaquette_operator_apply(plaquette_operator m, double* out, const double* in, size_t length,
+                             const plaquette_spinor_layout* layout, int dagger) {
+  return answer([&] {
+    const auto a = object_of(m);
+    there(out, "output");
+    there(in, "input");
+    a->apply(std::span(out, length), std::span(in, length), layout_of(layout, a->on()), dagger != 0);
+    return api::code::success;
+  });
+}
+
+int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
+                             const plaquette_overlap_options* options) {
+  return answer([&] {
+    there(overlap, "overlap").key = 0;
+    const auto links = object_of(gauge);
+    const auto o = options_of(options, plaquette_overlap_options PLAQUETTE_OVERLAP_DEFAULTS, "overlap options");
+    api::overlap_options how;
+    how.device = device_of(o.device);
+    how.rho = o.rho;
+    how.kernel_modes = o.kernel_modes;
+    how.modes = o.modes;
+    how.mode_tolerance = o.mode_tolerance;
+    how.boundary_phase = numbers(o.boundary_phase);
+    how.seed = o.seed;
+    *overlap = handle_of<plaquette_overlap>(api::make_overlap_solver(*links, how));
+    return api::code::success;
+  });
+}
+
+int plaquette_overlap_index(plaquette_overlap overlap, int* index) {
+  return answer([&] {
+    there(index, "index") = object_of(overlap)->index();
+    return api::code::success;
+  });
+}
+
+int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap overlap,
+                            const plaquette_source* source, const double* masses, int count,
+                            const plaquette_rule* rule) {
+  return answer([&] {
+    const auto by = object_of(overlap);
+    there(propagators, "propagators");
+    there(masses, "masses");
+    constexpr int most = 1024;
+    if (count < 1 || count > most) refuse("overlap: expected 1 to 1024 masses, found " + std::to_string(count));
+    for (int i = 0; i < count; ++i) propagators[i].key = 0;
+    const auto quarks = by->solve(source_of(source), std::span(masses, static_cast<std::size_t>(count)), rule_of(rule));
+    api::code worst = api::code::success;
+    for (std::size_t i = 0; i < quarks.size(); ++i) {
+      propagators[i] = handle_of<plaquette_propagator>(quarks[i]);
+      if (const api::code code = outcome_of(quarks[i].report()); worst == api::code::success) worst = code;
+    }
+    return worst;
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plaquette for callers in C: from links in memory to verified quark propagators. docs/calling.md shows how.
+
+   Every function returns a code; 0 is success. plaquette_error_text says what a code means, plaquette_last_message what
+   went wrong in the last call of this thread that failed. No exception leaves the library, and it does not end the program.
+
+   Handles are keys, not addresses: zero, freed and foreign ones are refused with PLAQUETTE_INVALID_HANDLE. An object lives
+   as long as others are made of it, whatever has been freed. Calls on a lattice of several ranks are collective.
+
+   Threads: any number may call at once. Calls on one solver take turns. With several ranks, start MPI with
+   MPI_THREAD_MULTIPLE and give each thread a lattice of its own.
+
+   A structure of options begins with its size. Fill it by its _DEFAULTS and change what differs; a null pointer means the
+   defaults. Directions are numbered x, y, z, t = 0, 1, 2, 3. */
+#ifndef PLAQUETTE_H
+#define PLAQUETTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plaquette/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PLAQUETTE_PUBLIC __attribute__((visibility("default")))
+#else
+#define PLAQUETTE_PUBLIC
+#endif
+
+/* ---- Codes. Below 70 they are the exit statuses of the programs. */
+enum {
+  PLAQUETTE_SUCCESS = 0,
+  PLAQUETTE_NOT_VERIFIED = 1,   /* numbers are there, but did not pass their check, or were not judged */
+  PLAQUETTE_UNUSABLE_INPUT = 2, /* an argument, an array or a file cannot be used */
+  PLAQUETTE_NO_CONVERGENCE = 3, /* a solver stopped above its tolerance; the best solution is there */
+  PLAQUETTE_OUT_OF_MEMORY = 4,
+  PLAQUETTE_OUTPUT_FAILED = 5,
+  PLAQUETTE_NOT_AVAILABLE = 7, /* built without, or not on this machine */
+  PLAQUETTE_INVALID_HANDLE = 8,
+  PLAQUETTE_INTERNAL_ERROR = 70
+};
+/* Returns a sentence for a code; never null. */
+PLAQUETTE_PUBLIC const char* plaquette_error_text(int code);
+/* Returns what went wrong in the last call of this thread that failed; valid until its next call. Never null. */
+PLAQUETTE_PUBLIC const char* plaquette_last_message(void);
+/* Return the version of the library that runs, and its PLAQUETTE_ABI: compare it with that of this header. */
+PLAQUETTE_PUBLIC const char* plaquette_version(void);
+PLAQUETTE_PUBLIC int plaquette_abi(void);
+
+enum { PLAQUETTE_CPU = 0, PLAQUETTE_GPU = 1 };
+/* Returns 1 where this library and this machine have a GPU to use, else 0. */
+PLAQUETTE_PUBLIC int plaquette_has_gpu(void);
+
+/* ---- Handles; {0} is none. */
+typedef struct { uint64_t key; } plaquette_lattice;
+typedef struct { uint64_t key; } plaquette_gauge;
+typedef struct { uint64_t key; } plaquette_solver;
+typedef struct { uint64_t key; } plaquette_operator;
+typedef struct { uint64_t key; } plaquette_overlap;
+typedef struct { uint64_t key; } plaquette_propagator;
+/* Free an object and make the handle zero. A zero handle is no error, a copy of a freed one is. */
+PLAQUETTE_PUBLIC int plaquette_lattice_free(plaquette_lattice* handle);
+PLAQUETTE_PUBLIC int plaquette_gauge_free(plaquette_gauge* handle);
+PLAQUETTE_PUBLIC int plaquette_solver_free(plaquette_solver* handle);
+PLAQUETTE_PUBLIC int plaquette_operator_free(plaquette_operator* handle);
+PLAQUETTE_PUBLIC int plaquette_overlap_free(plaquette_overlap* handle);
+PLAQUETTE_PUBLIC int plaquette_propagator_free(plaquette_propagator* handle);
+
+/* ---- Lattices */
+typedef struct {
+  size_t size;
+  int grid[4];      /* ranks in each direction; zeros: the grid of smallest surface */
+  int has_mpi;      /* 1: the ranks are those of the communicator; 0: this process alone */
+  int communicator; /* MPI_Comm_c2f of the caller's, which stays the caller's */
+  int threads;      /* of the CPU; 0: those of OpenMP */
+} plaquette_lattice_options;
+#define PLAQUETTE_LATTICE_DEFAULTS {sizeof(plaquette_lattice_options), {0, 0, 0, 0}, 0, 0, 0}
+
+PLAQUETTE_PUBLIC int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
+                                              const plaquette_lattice_options* options);
+/* Returns extents and origin of the box that this rank holds. */
+PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]);
+
+/* ---- Links */
+enum { PLAQUETTE_X_FASTEST = 0, PLAQUETTE_T_FASTEST = 1 };
+enum { PLAQUETTE_DOUBLE = 0, PLAQUETTE_SINGLE = 1, PLAQUETTE_HALF = 2 };
+
+/* The real part of element (i, j) of U_mu(x), x the coordinate in this rank's box, stands at
+       first + sum_nu x_nu site[nu] + direction[mu] + i row + j column
+   and the imaginary part `imaginary` behind it. Strides are counted in reals and may be negative. */
+typedef struct {
+  size_t size;
+  int number;       /* PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE: the type of the array */
+  int staggered;    /* 1: signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1 as MILC has them are in the links, and are taken out */
+  int64_t first, site[4], direction[4], row, column, imaginary;
+  const int64_t* places; /* where each site begins, for sites with x fastest, in place of `site`; null: none */
+  double boundary_phase[4][2]; /* what links that leave the lattice in direction mu are multiplied by; it is taken out */
+} plaquette_link_layout;
+/* Fills the layout of [site][mu][i][j], 72 doubles a site, for a box of these extents. */
+PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, const int local[4], int site_order);
+
+/* Copies links. `length` is the number of reals in the array. Refuses layouts that leave the array or put two numbers into
+   one place, and links that are not finite or not in SU(3). */
+PLAQUETTE_PUBLIC int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers,
+                                            size_t length, const plaquette_link_layout* layout);
+PLAQUETTE_PUBLIC int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file);
+/* Returns the extents of the lattice of a file. */
+PLAQUETTE_PUBLIC int plaquette_gauge_file_extents(const char* file, int extents[4]);
+/* Writes an ILDG file. */
+PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace);
+/* Returns the average of Re tr P / 3. */
+PLAQUETTE_PUBLIC int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average);
+
+/* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
+   phase. m = 1/(2 kappa) - 4. */
+typedef struct {
+  size_t size;
+  double mass, csw;
+  double csw_temporal; /* of planes with time, where anisotropy is not 1; else ignored */
+  double anisotropy, nu;
+  double boundary_phase[4][2];
+} plaquette_action;
+#define PLAQUETTE_ACTION_DEFAULTS \
+  {sizeof(plaquette_action), 0.0, 0.0, 0.0, 1.0, 1.0, {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}}
+
+enum {
+  PLAQUETTE_DEGRAND_ROSSI = 0,
+  PLAQUETTE_NONRELATIVISTIC = 1,
+  PLAQUETTE_DIRAC_PAULI = 2,
+  PLAQUETTE_OPENQCD = 3,
+  PLAQUETTE_TMLQCD = 4
+};
+/* The real part of spin s, colour c of right-hand side n stands at
+       first + sum_nu x_nu site[nu] + s spin + c colour + n column */
+typedef struct {
+  size_t size;
+  int basis; /* of gamma matrices */
+  int reserved;
+  int64_t first, site[4], spin, colour, imaginary, column;
+  const int64_t* places;
+} plaquette_spinor_layout;
+/* Fills the layout of [column][site][spin][colour], 24 doubles a site. */
+PLAQUETTE_PUBLIC int plaquette_spinor_layout_dense(plaquette_spinor_layout* layout, const int local[4], int site_order);
+
+/* ---- Results. Residuals are |b - M x| / |b|: iterated by the solver; recomputed by the operators that solved; recomputed in
+   double by the reference operator, which had no part in the solve. */
+typedef struct {
+  double iterated, device, reference;
+  double tolerance; /* that `reference` has to meet: the requested one, and what rounding leaves */
+  int iterations;
+  int passed; /* 1 where reference <= tolerance; 0 also where it was not judged */
+} plaquette_result;
+
+typedef struct {
+  size_t size;
+  double tolerance;
+  int iteration_limit;
+  int judge; /* 0: no reference residual; nothing passes then */
+} plaquette_rule;
+#define PLAQUETTE_RULE_DEFAULTS {sizeof(plaquette_rule), 1e-10, 10000, 1}
+
+enum {
+  PLAQUETTE_POINT = 0,
+  PLAQUETTE_WALL = 1,     /* exp(i p x) on a time slice, p = 2 pi momentum / L */
+  PLAQUETTE_GAUSSIAN = 2, /* a point, smeared in its time slice */
+  PLAQUETTE_Z2 = 3,       /* noise on a time slice, the same for all spins and colours */
+  PLAQUETTE_Z4 = 4
+};
+typedef struct {
+  size_t size;
+  int kind;
+  int position[4]; /* of a wall and of noise only the time counts */
+  int momentum[3];
+  int steps;
+  double radius;
+  uint64_t seed;
+} plaquette_source;
+#define PLAQUETTE_SOURCE_DEFAULTS {sizeof(plaquette_source), PLAQUETTE_POINT, {0, 0, 0, 0}, {0, 0, 0}, 5, 2.0, 1}
+
+/* ---- Solvers of M x = b */
+typedef struct {
+  size_t size;
+  int device;
+  int outer, inner; /* precision of the solution, and of the iterations */
+  int columns;      /* right-hand sides that are solved at once */
+} plaquette_krylov_options;
+#define PLAQUETTE_KRYLOV_DEFAULTS \
+  {sizeof(plaquette_krylov_options), PLAQUETTE_CPU, PLAQUETTE_DOUBLE, PLAQUETTE_SINGLE, 12}
+typedef struct {
+  size_t size;
+  int device;
+  int levels;       /* at most */
+  int null_vectors; /* of each chirality; 0: chosen for the lattice */
+  int tune;         /* 1: tries shapes of the cycle */
+  int half_cycle;   /* 1: cycles in half precision on the finest lattice */
+  int columns;
+  uint64_t seed;
+} plaquette_multigrid_options;
+#define PLAQUETTE_MULTIGRID_DEFAULTS {sizeof(plaquette_multigrid_options), PLAQUETTE_CPU, 3, 0, 0, 0, 12, 1}
+
+/* Makes BiCGstab in mixed precision; where that stalls, other Krylov solvers take over. */
+PLAQUETTE_PUBLIC int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge,
+                                             const plaquette_action* action, const plaquette_krylov_options* options);
+/* Makes adaptive multigrid, set up. */
+PLAQUETTE_PUBLIC int plaquette_multigrid_create(plaquette_solver* solver, plaquette_gauge gauge,
+                                                const plaquette_action* action,
+                                                const plaquette_multigrid_options* options);
+PLAQUETTE_PUBLIC int plaquette_solver_setup_seconds(plaquette_solver solver, double* seconds);
+
+/* Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. Where it returns
+   PLAQUETTE_NO_CONVERGENCE or PLAQUETTE_NOT_VERIFIED, x holds the best solutions and `results` says which failed.
+   results: one a column, or null. */
+PLAQUETTE_PUBLIC int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t length, int columns,
+                                     const plaquette_spinor_layout* layout, const plaquette_rule* rule,
+                                     plaquette_result* results);
+/* Solves for the twelve columns of a propagator. Returns as plaquette_solve; the handle is there in these cases too.
+   results: 12, or null. */
+PLAQUETTE_PUBLIC int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solver solver,
+                                                const plaquette_source* source, const plaquette_rule* rule,
+                                                plaquette_result* results);
+
+/* ---- Propagators. These functions fill their numbers, and return PLAQUETTE_NOT_VERIFIED or PLAQUETTE_NO_CONVERGENCE
+   where the propagator did not pass. Correlators have a number a time of the whole lattice; `length` is checked. */
+PLAQUETTE_PUBLIC int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]);
+PLAQUETTE_PUBLIC int plaquette_pion(plaquette_propagator propagator, double* correlator, size_t length);
+PLAQUETTE_PUBLIC int plaquette_rho(plaquette_propagator propagator, double* correlator, size_t length);
+/* Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d at source and sink, meson = a + 2 b + 4 c + 8 d; numbers are pairs re,
+   im, 2 a time. momentum: three integers, or null. */
+PLAQUETTE_PUBLIC int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3],
+                                     double* correlator, size_t length);
+PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
+                                               const plaquette_spinor_layout* layout);
+
+/* ---- M itself, in double */
+PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge,
+                                               const plaquette_action* action, int device);
+/* Computes out = M in, or M^+ in. */
+PLAQUETTE_PUBLIC int plaquette_operator_apply(plaquette_operator m, double* out, const double* in, size_t length,
+                                              const plaquette_spinor_layout* layout, int dagger);
+
+/* ---- Overlap fermions */
+typedef struct {
+  size_t size;
+  int device;
+  int kernel_modes; /* of H, exact in the sign function */
+  int modes;        /* of D, taken out of the solves */
+  int reserved;
+  double rho, mode_tolerance;
+  double boundary_phase[4][2];
+  uint64_t seed;
+} plaquette_overlap_options;
+#define PLAQUETTE_OVERLAP_DEFAULTS                                         \
+  {sizeof(plaquette_overlap_options), PLAQUETTE_CPU, 8, 4, 0, 1.4, 1e-6,   \
+   {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}, 1}
+PLAQUETTE_PUBLIC int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
+                                              const plaquette_overlap_options* options);
+PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* index);
+/* Makes a propagator for each mass, masses ascending. Returns as plaquette_solve, of the worst. */
+PLAQUETTE_PUBLIC int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap overlap,
+                                             const plaquette_source* source, const double* masses, int count,
+                                             const plaquette_rule* rule);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Plaquette for callers in C++: from links in memory to verified quark propagators. This header needs no other one of
+/// the library. What stands in plaquette::api is kept from release to release; docs/calling.md says how.
+///
+///     namespace plq = plaquette::api;
+///     const plq::lattice lattice({16, 16, 16, 32});
+///     const plq::gauge_field links(lattice, my_array, plq::link_layout::dense(lattice.local()));
+///     plq::solver solver = plq::make_multigrid_solver(links, {.mass = 0.02, .csw = 1.0});
+///     const plq::propagator quark = solver.solve(plq::source{});
+///     if (quark.verdict().passed) use(quark.pion());
+///
+/// Objects are cheap to copy and share what they hold. Calls on several ranks are collective: every rank makes them in
+/// the same order. Threads: any number may use different solvers at once; calls on one solver wait for each other.
+/// (With several ranks, give each thread a lattice of its own and start MPI with MPI_THREAD_MULTIPLE.)
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "plaquette/version.h"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+// ---- Errors
+
+/// What went wrong. The numbers are those of plaquette.h, and below 70 the exit statuses of the programs.
+enum class code : int {
+  success = 0,
+  not_verified = 1,     ///< a result did not pass its independent check
+  unusable_input = 2,   ///< arguments, links or a file cannot be used
+  no_convergence = 3,   ///< a solver stopped above its tolerance
+  out_of_memory = 4,    ///< memory of the host or of the device
+  output_failed = 5,    ///< a file could not be written
+  not_available = 7,    ///< this library was built without it, or the machine has none
+  invalid_handle = 8,   ///< C and Fortran: no object, or one that was freed
+  internal_error = 70,  ///< a defect of the library
+};
+/// Returns a sentence for a code.
+const char* text_of(code what);
+
+/// The one exception that this interface throws.
+class error : public std::runtime_error {
+ public:
+  error(code which, const std::string& what) : std::runtime_error(what), code_(which) {}
+  code which() const { return code_; }
+
+ private:
+  code code_;
+};
+
+/// Returns the version of the library that runs: "0.1.0".
+const char* version();
+
+// ---- Lattices and links. Directions are numbered x, y, z, t = 0, 1, 2, 3.
+
+using coordinate = std::array<int, 4>;
+
+struct lattice_options {
+  coordinate grid{0, 0, 0, 0};                ///< ranks in each direction; zeros: the grid of smallest surface
+  std::optional<int> fortran_communicator{};  ///< of the ranks (see mpi.hpp); without, this process alone
+  int threads = 0;                            ///< of the CPU; 0: those of OpenMP
+};
+
+/// A periodic lattice, and the box of it that this rank holds. Extents of the box are even.
+class lattice {
+ public:
+  explicit lattice(const coordinate& extents, const lattice_options& options = {});
+  coordinate extents() const;
+  coordinate grid() const;
+  coordinate local() const;   ///< extents of this rank's box
+  coordinate origin() const;  ///< coordinate of its first site
+  int rank() const;
+  int ranks() const;
+  std::int64_t local_volume() const;
+
+  struct state;
+  explicit lattice(std::shared_ptr<state> s) : state_(std::move(s)) {}
+  const std::shared_ptr<state>& get() const { return state_; }
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+enum class site_order { x_fastest, t_fastest };
+
+/// Where links stand in an array of reals: the real part of element (i, j) of U_mu(x), x a local coordinate, at
+///
+///     first + sum_nu x_nu site[nu] + direction[mu] + i row + j column
+///
+/// and its imaginary part `imaginary` behind. Strides are counted in reals and may be negative.
+struct link_layout {
+  std::int64_t first = 0;
+  std::array<std::int64_t, 4> site{}, direction{};
+  std::int64_t row = 6, column = 2, imaginary = 1;
+  /// Sites in an order of their own: where each begins, for sites with x fastest, in place of `site`.
+  std::span<const std::int64_t> places{};
+  /// What links that leave the lattice in direction mu have been multiplied by; it is taken out of them. (The boundary
+  /// condition of quarks is part of the action.)
+  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, 1.0};
+  bool staggered_phases = false;  ///< signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1, as MILC has them, are taken out too
+
+  /// Returns the layout of [site][mu][i][j], 72 reals a site.
+  static link_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
+};
+
+/// Links in SU(3), double precision.
+class gauge_field {
+ public:
+  /// Copies links from memory of the host. Throws error(unusable_input), on all ranks, where the layout leaves the
+  /// array or puts two numbers into one place, and where a link is not finite or not in SU(3).
+  gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
+  gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
+  /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.
+  static gauge_field read(const lattice& on, const std::string& file);
+  /// Returns the extents of the lattice of a file.
+  static coordinate extents_in(const std::string& file);
+  /// Writes an ILDG file. An existing one is kept, and error(output_failed) thrown, unless `replace`.
+  void write(const std::string& file, bool replace = false) const;
+
+  const lattice& on() const { return lattice_; }
+  /// Returns the average of Re tr P / 3.
+  double plaquette() const;
+
+  struct state;
+  gauge_field(lattice on, std::shared_ptr<const state> s) : lattice_(std::move(on)), state_(std::move(s)) {}
+  const std::shared_ptr<const state>& get() const { return state_; }
+
+ private:
+  lattice lattice_;
+  std::shared_ptr<const state> state_;
+};
+
+// ---- Quarks
+
+/// M = (1 + 3 nu/xi0 + m + C) - 1/2 sum of the hops, C the clover term; isotropic by default, where the diagonal is
+/// 4 + m. A spinor that crosses the boundary forwards takes the phase.
+struct action {
+  double mass = 0.0;
+  double csw = 0.0;                      ///< of the clover term
+  std::optional<double> csw_temporal{};  ///< of planes with time; without, csw
+  double anisotropy = 1.0;               ///< xi0
+  double nu = 1.0;
+  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};
+
+  /// Returns m for an isotropic kappa = 1 / (2 (4 + m)).
+  static double mass_of_kappa(double kappa) { return 0.5 / kappa - 4.0; }
+};
+
+enum class gamma_basis { degrand_rossi, nonrelativistic, dirac_pauli, openqcd, tmlqcd };
+
+/// Where spinors stand in an array of doubles: the real part of spin s, colour c of column n at
+///
+///     first + sum_nu x_nu site[nu] + s spin + c colour + n column
+struct spinor_layout {
+  std::int64_t first = 0;
+  std::array<std::int64_t, 4> site{};
+  std::int64_t spin = 6, colour = 2, imaginary = 1;
+  std::int64_t column = 0;  ///< from one right-hand side to the next
+  std::span<const std::int64_t> places{};
+  gamma_basis basis = gamma_basis::degrand_rossi;
+
+  /// Returns the layout of [column][site][spin][colour], 24 reals a site.
+  static spinor_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
+};
+
+enum class source_kind {
+  point,     ///< 1 at one site
+  wall,      ///< exp(i p x) at every site of a time slice, p = 2 pi momentum / L
+  gaussian,  ///< a point, smeared gauge-covariantly in its time slice
+  z2,        ///< random signs at every site of a time slice, the same for all spins and colours
+  z4,        ///< random numbers 1, i, -1, -i, alike
+};
+struct source {
+  source_kind kind = source_kind::point;
+  coordinate position{0, 0, 0, 0};  ///< of a wall and of noise only the time counts
+  double radius = 2.0;              ///< of the Gaussian
+  int steps = 5;                    ///< of its smearing
+  std::array<int, 3> momentum{0, 0, 0};
+  std::uint64_t seed = 1;  ///< of the noise
+};
+
+// ---- Results
+
+/// Whether a result may be used. Nothing passes that was not judged.
+struct verdict {
+  bool passed = false;
+  bool judged = false;
+  double worst = 0.0;      ///< the largest residual by the independent operator
+  double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and what rounding leaves
+  std::string text{};      ///< a sentence for a person
+};
+
+/// One right-hand side. Residuals are |b - M x| / |b|: iterated by the solver; recomputed by the operators that solved;
+/// and recomputed in double by the reference operator of the CPU, which had no part in the solve.
+struct column_result {
+  double iterated = 0.0, device = 0.0, reference = 0.0;
+  double tolerance = 0.0;  ///< that `reference` has to meet
+  int iterations = 0;
+  bool passed = false;
+  std::string status{};  ///< "converged", "iteration limit", "stagnation", ...
+};
+
+struct solve_report {
+  std::vector<column_result> columns{};
+  double seconds = 0.0;          ///< of the solve
+  double judging_seconds = 0.0;  ///< of the reference residuals
+  api::verdict verdict() const;
+  /// success, no_convergence where a solver stopped early, not_verified where it claimed more than it had reached.
+  code outcome() const;
+};
+
+/// Mesons psibar Gamma psi, Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d with number a + 2 b + 4 c + 8 d.
+enum class meson : int { scalar = 0, gamma_x = 1, gamma_y = 2, gamma_z = 4, gamma_t = 8, pseudoscalar = 15 };
+
+/// The twelve columns of M^-1 from one source; they do not change any more.
+class propagator {
+ public:
+  const solve_report& report() const;
+  api::verdict verdict() const { return report().verdict(); }
+  const api::source& from() const;
+  const lattice& on() const;
+  /// Correlators, a number a time of the whole lattice, summed over space, spins and colours.
+  std::vector<double> pion() const;
+  std::vector<double> rho() const;  ///< averaged over three polarisations, positive
+  /// Returns sum_x e^(-i p x) tr [Gamma S(x) Gamma gamma_5 S(x)^+ gamma_5]: Gamma at source and sink.
+  std::vector<std::complex<double>> correlator(meson number, const std::array<int, 3>& momentum = {0, 0, 0}) const;
+  /// Copies all columns, column 3 spin + colour of the source.
+  void copy_to(std::span<double> numbers, const spinor_layout& layout) const;
+
+  struct state;
+  explicit propagator(std::shared_ptr<const state> s) : state_(std::move(s)) {}
+
+ private:
+  std::shared_ptr<const state> state_;
+};
+
+// ---- Solvers
+
+enum class device { cpu, gpu };
+enum class precision { double_, single, half };
+
+/// Returns whether this library and this machine have a GPU to use.
+bool has_gpu();
+
+struct rule {
+  double tolerance = 1e-10;  ///< of |b - M x| / |b|
+  int iteration_limit = 10000;
+  bool judge = true;  ///< by the reference operator; without, nothing passes
+};
+
+struct krylov_options {
+  api::device device = api::device::cpu;
+  precision outer = precision::double_;  ///< of the solution
+  precision inner = precision::single;   ///< of the iterations: mixed precision with reliable updates
+  int columns = 12;                      ///< right-hand sides that are solved at once
+};
+struct multigrid_options {
+  api::device device = api::device::cpu;
+  int levels = 3;           ///< at most
+  int null_vectors = 0;     ///< of each chirality; 0: chosen for the lattice
+  bool tune = false;        ///< tries shapes of the cycle, which pays where many sources follow
+  bool half_cycle = false;  ///< cycles in half precision on the finest lattice
+  int columns = 12;
+  std::uint64_t seed = 1;
+};
+
+/// Solves M x = b.
+class solver {
+ public:
+  propagator solve(const source& from, const api::rule& rule = {});
+  /// Solves for right-hand sides in the caller's memory; x becomes the best solution there is. Throws
+  /// error(unusable_input) where an array is too small or holds a number that is not finite.
+  solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
+                     const api::rule& rule = {});
+  const gauge_field& links() const;
+  double setup_seconds() const;
+
+  struct state;
+  explicit solver(std::shared_ptr<state> s) : state_(std::move(s)) {}
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+/// Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over.
+solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options = {});
+/// Returns a solver by adaptive multigrid, set up. It pays where masses are small or sources many.
+solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options = {});
+
+/// M itself, in double precision.
+class dirac_operator {
+ public:
+  dirac_operator(const gauge_field& links, const action& quarks, device where = device::cpu);
+  /// Computes out = M in, or M^+ in.
+  void apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout, bool dagger = false) const;
+  const lattice& on() const;
+
+  struct state;
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+// ---- Overlap fermions: D = 1 + gamma_5 sign(H)
+
+struct overlap_options {
+  api::device device = api::device::cpu;
+  double rho = 1.4;              ///< between 0 and 2
+  int kernel_modes = 8;          ///< of H, exact in the sign function
+  int modes = 4;                 ///< of D, taken out of the solves
+  double mode_tolerance = 1e-6;  ///< of the modes of D
+  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};
+  std::uint64_t seed = 1;
+};
+
+class overlap_solver {
+ public:
+  /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
+  /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
+  /// function of higher accuracy.
+  std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
+  int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
+  std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
+  double setup_seconds() const;
+
+  struct state;
+  explicit overlap_solver(std::shared_ptr<state> s) : state_(std::move(s)) {}
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+/// Returns a solver with its modes. Throws error(no_convergence) where they were not found.
+overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options = {});
+
+}  // namespace v1
+}  // namespace plaquette::api

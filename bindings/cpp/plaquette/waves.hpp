@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Sound and light in time by nodal discontinuous Galerkin, on a box or on a mesh of one's own. Formulas:
+/// common/dg/README.md.
+///
+///     plq::wave_solver solver("mesh.msh", {.equations = plq::waves::maxwell, .order = 4});
+///     std::vector<double> state = start(solver.positions());
+///     solver.set_state(state, 0.0);
+///     const plq::verdict verdict = solver.advance(1000, solver.stable_step());
+///     solver.get_state(state);
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plaquette/plaquette.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+enum class waves {
+  acoustics,  ///< p, u, v, w
+  maxwell     ///< Hx, Hy, Hz, Ex, Ey, Ez
+};
+
+/// A box of cubes, six tetrahedra each.
+struct wave_box {
+  std::array<int, 3> cells{4, 4, 4};
+  std::array<double, 3> low{-1.0, -1.0, -1.0}, high{1.0, 1.0, 1.0};
+  std::array<bool, 3> periodic{};
+};
+
+struct wave_options {
+  waves equations = waves::acoustics;
+  int order = 3;  ///< of the polynomials, 1 to 9
+  api::device device = api::device::cpu;
+  api::precision precision = api::precision::double_;  ///< double_ or single
+  int columns = 1;                                     ///< states that advance together
+  double upwinding = 1.0;                              ///< of the flux: 1 upwind, 0 central
+  bool absorbing = false;                              ///< sides let waves out; else they reflect
+  std::optional<int> fortran_communicator{};           ///< see mpi.hpp
+};
+
+/// States are arrays [column][field][element][node] of this rank's elements. Calls are collective.
+class wave_solver {
+ public:
+  explicit wave_solver(const wave_box& box, const wave_options& options = {});
+  /// Takes the tetrahedra of a Gmsh file. One medium fills it.
+  explicit wave_solver(const std::string& file, const wave_options& options = {});
+
+  std::int64_t elements() const;  ///< of this rank
+  int nodes() const;              ///< of an element
+  int fields() const;
+  std::int64_t size() const;                             ///< numbers of all columns
+  std::vector<std::array<double, 3>> positions() const;  ///< [element][node]
+
+  void set_state(std::span<const double> state, double time);
+  void get_state(std::span<double> state) const;
+  double time() const;
+  std::vector<double> energies() const;  ///< of each column, over all ranks
+  double stable_step() const;
+  /// Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, everywhere, from the
+  /// state before it; the verdict compares the two. `worst` and `tolerance` are in units of the largest number. A step
+  /// that changes less than ten tolerances does not pass.
+  verdict advance(std::int64_t steps, double dt, bool judge = true);
+
+  struct state;
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace v1
+}  // namespace plaquette::api

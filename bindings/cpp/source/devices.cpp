@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/cpp/source/devices.hpp"
+
+#include "cpu_ref/context.hpp"
+#include "cpu_ref/dg/production.hpp"
+#include "cpu_ref/solvers.hpp"
+#ifdef PLAQUETTE_API_WITH_GPU
+#include "gpu/comms/rank_map.hpp"
+#include "gpu/context.hpp"
+#include "gpu/device/runtime.hpp"
+#include "gpu/dg/dg_solver.hpp"
+#include "gpu/solvers.hpp"
+#endif
+
+namespace plaquette::api {
+inline namespace v1 {
+
+namespace {
+
+class on_cpu final : public device_context {
+ public:
+  explicit on_cpu(cpu::context ctx) : context_(std::move(ctx)) {}
+  std::unique_ptr<plaquette::propagator_solver> make(const links_pointer& links,
+                                                     const propagator_settings& settings) const override {
+    return cpu::make_propagator_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::multigrid_solver> make(const links_pointer& links,
+                                                    const multigrid_settings& settings) const override {
+    return cpu::make_multigrid_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
+                                                  const overlap_settings& settings) const override {
+    return cpu::make_overlap_solver(context_, links, settings);
+  }
+
+ private:
+  cpu::context context_;
+};
+
+#ifdef PLAQUETTE_API_WITH_GPU
+class on_gpu final : public device_context {
+ public:
+  explicit on_gpu(gpu::context ctx) : context_(std::move(ctx)) {}
+  std::unique_ptr<plaquette::propagator_solver> make(const links_pointer& links,
+                                                     const propagator_settings& settings) const override {
+    return gpu::make_propagator_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::multigrid_solver> make(const links_pointer& links,
+                                                    const multigrid_settings& settings) const override {
+    return gpu::make_multigrid_solver(context_, links, settings);
+  }
+  std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
+                                                  const overlap_settings& settings) const override {
+    return gpu::make_overlap_solver(context_, links, settings);
+  }
+
+ private:
+  gpu::context context_;
+};
+#endif
+
+}  // namespace
+
+bool has_gpu() {
+#ifdef PLAQUETTE_API_WITH_GPU
+  return guarded([] { return gpu::device_count() > 0; });
+#else
+  return false;
+#endif
+}
+
+namespace {
+
+void require_gpu() {
+#ifdef PLAQUETTE_API_WITH_GPU
+  if (gpu::device_count() == 0)
+    throw error(code::not_available, "device gpu: no GPU was found, or no driver for it; device cpu is there");
+#else
+  throw error(code::not_available,
+              "device gpu: this library was built without CUDA (PLAQUETTE_CUDA=ON builds it); device cpu is there");
+#endif
+}
+
+}  // namespace
+
+std::shared_ptr<const device_context> open_device(const lattice& on, device which) {
+  lattice::state& here = *on.get();
+  if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
+  require_gpu();
+#ifdef PLAQUETTE_API_WITH_GPU
+  if (!here.gpu) {
+    const gpu::rank_map map(here.comm);
+    here.gpu = std::make_shared<on_gpu>(gpu::context(here.geometry, here.comm, map.device_for(here.comm.rank())));
+  }
+  return here.gpu;
+#else
+  return nullptr;
+#endif
+}
+
+std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device which, bool in_single, int columns) {
+  if (which == device::cpu) {
+    cpu::dg_options options;
+    options.precision = in_single ? "single" : "double";
+    options.columns = columns;
+    return cpu::make_dg_solver(domain, options);
+  }
+#ifdef PLAQUETTE_API_WITH_GPU
+  require_gpu();
+  const gpu::rank_map map(domain.comm);
+  return gpu::make_dg_solver(domain, in_single ? plaquette::precision::single : plaquette::precision::double_, columns,
+                             gpu::queue(map.device_for(domain.comm.rank())));
+#else
+  require_gpu();
+  return nullptr;
+#endif
+}
+
+std::unique_lock<std::mutex> turn_on(const lattice& on, device which) {
+  return which == device::gpu ? std::unique_lock(on.get()->gpu_mutex) : std::unique_lock<std::mutex>();
+}
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <numbers>
+
+#include "bindings/cpp/source/state.hpp"
+#include "common/algebra/gamma.hpp"
+#include "common/io/collective_error.hpp"
+#include "common/random/random_stream.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/sources/sources.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+fermion_action inner(const action& quarks) {
+  fermion_action result;
+  result.mass = quarks.mass;
+  result.clover_spatial = quarks.csw;
+  result.clover_temporal = quarks.csw_temporal.value_or(quarks.csw);
+  result.anisotropy = quarks.anisotropy;
+  result.nu = quarks.nu;
+  for (const double number : {result.mass, result.clover_spatial, result.clover_temporal, result.nu})
+    if (!std::isfinite(number))
+      throw error(code::unusable_input, "action: expected finite numbers, found one that is not");
+  if (!(std::isfinite(result.anisotropy) && result.anisotropy > 0.0))
+    throw error(code::unusable_input,
+                "action: expected an anisotropy above 0, found " + std::to_string(result.anisotropy));
+  if (result.diagonal() == 0.0)
+    throw error(code::unusable_input, "action: 1 + 3 nu / anisotropy + mass is 0; choose another mass");
+  for (std::size_t mu = 0; mu < 4; ++mu) {
+    result.boundary_phase[mu] = inner(quarks.boundary_phase[mu]);
+    if (!(std::abs(norm2(result.boundary_phase[mu]) - 1.0) <= 1e-12))
+      throw error(code::unusable_input,
+                  std::string("action: expected a boundary phase of length 1 in direction ") + "xyzt"[mu]);
+  }
+  return result;
+}
+
+namespace {
+
+bool is_noise(source_kind kind) { return kind == source_kind::z2 || kind == source_kind::z4; }
+
+/// Returns the noise at a site: one of 1, -1, or one of 1, i, -1, -i.
+plaquette::complex<double> noise_at(const source& from, std::uint64_t site) {
+  // No purpose of the library has this stream.
+  constexpr std::uint64_t stream = std::uint64_t{0x6e} << 56;
+  random_stream numbers(from.seed, stream, site);
+  const std::uint64_t bits = numbers.bits();
+  if (from.kind == source_kind::z2) return {(bits & 1) != 0 ? -1.0 : 1.0, 0.0};
+  const double sign = (bits & 1) != 0 ? -1.0 : 1.0;
+  return (bits & 2) != 0 ? plaquette::complex<double>{0.0, sign} : plaquette::complex<double>{sign, 0.0};
+}
+
+plaquette::complex<double> plane_wave(const source& from, const coordinate& x, const extents& lattice) {
+  double angle = 0.0;
+  for (std::size_t i = 0; i < 3; ++i)
+    angle += 2.0 * std::numbers::pi * ((std::int64_t{from.momentum[i]} * x[i]) % lattice[i]) / lattice[i];
+  return {std::cos(angle), std::sin(angle)};
+}
+
+}  // namespace
+
+spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
+                                 const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  source_description inner;
+  inner.kind = from.kind == source_kind::gaussian ? plaquette::source_kind::gaussian
+               : from.kind == source_kind::point  ? plaquette::source_kind::point
+                                                  : plaquette::source_kind::wall;
+  inner.position = from.position;
+  if (inner.kind == plaquette::source_kind::wall) inner.position = {0, 0, 0, from.position[3]};
+  inner.smearing_radius = from.radius;
+  inner.smearing_steps = from.steps;
+  require_source_on(inner, geometry.global());
+  const bool has_momentum = from.momentum != std::array<int, 3>{0, 0, 0};
+  for (const int n : from.momentum)
+    if (n < -(1 << 16) || n > (1 << 16))
+      throw error(code::unusable_input, "source: expected momenta from -65536 to 65536, found " + std::to_string(n));
+  if (has_momentum && from.kind != source_kind::wall)
+    throw error(code::unusable_input, "source: only a wall has a momentum, found one for another kind");
+  const auto [spin, colour] = component_of_column(column);
+  spinor_configuration b = cpu::make_source(inner, spin, colour, links, comm);
+  if (has_momentum || is_noise(from.kind))
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+      const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
+      if (x[3] != from.position[3]) continue;
+      b(local)(spin, colour) = is_noise(from.kind)
+                                   ? noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)))
+                                   : plane_wave(from, x, geometry.global());
+    }
+  return b;
+}
+
+spinor_layout spinor_layout::dense(const coordinate& local, site_order order) {
+  spinor_layout layout;
+  std::int64_t step = spinor_reals;
+  for (int k = 0; k < dimensions; ++k) {
+    const auto nu = static_cast<std::size_t>(order == site_order::x_fastest ? k : dimensions - 1 - k);
+    layout.site[nu] = step;
+    step *= local[nu];
+  }
+  layout.column = step;
+  return layout;
+}
+
+namespace {
+
+std::int64_t place_of_site(const spinor_layout& layout, const lattice_geometry& geometry, std::int64_t site,
+                           int column) {
+  std::int64_t at = layout.first + column * layout.column;
+  if (!layout.places.empty()) return at + layout.places[static_cast<std::size_t>(site)];
+  const coordinate x = geometry.local_coordinate(site);
+  for (std::size_t nu = 0; nu < 4; ++nu) at += x[nu] * layout.site[nu];
+  return at;
+}
+
+/// Calls visit(spin, colour, place of the real part).
+template <class Visit>
+void for_each_component(const spinor_layout& layout, std::int64_t at, Visit&& visit) {
+  for (int s = 0; s < spins; ++s)
+    for (int c = 0; c < colours; ++c) visit(s, c, at + s * layout.spin + c * layout.colour);
+}
+
+plaquette::gamma_basis inner(gamma_basis basis) {
+  switch (basis) {
+    case gamma_basis::nonrelativistic:
+      return plaquette::gamma_basis::nonrelativistic;
+    case gamma_basis::dirac_pauli:
+      return plaquette::gamma_basis::dirac_pauli;
+    case gamma_basis::openqcd:
+      return plaquette::gamma_basis::openqcd;
+    case gamma_basis::tmlqcd:
+      return plaquette::gamma_basis::tmlqcd;
+    case gamma_basis::degrand_rossi:
+      break;
+  }
+  return plaquette::gamma_basis::degrand_rossi;
+}
+
+void require_here(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
+                  const lattice_geometry& geometry, const std::string& name) {
+  const auto refuse = [&](const std::string& why) { throw input_error(name + ": " + why); };
+  const std::int64_t sites = geometry.local_volume(), length = std::ssize(numbers);
+  if (!layout.places.empty() && std::ssize(layout.places) != sites)
+    refuse("expected the places of " + std::to_string(sites) + " sites or none, found " +
+           std::to_string(layout.places.size()));
+  const std::int64_t least = spinor_reals * sites * columns;
+  if (length < least)
+    refuse("expected at least " + std::to_string(least) + " doubles for " + std::to_string(columns) + " columns on " +
+           to_string(geometry.local()) + " sites of a rank (24 a site), found " + std::to_string(length));
+  constexpr std::int64_t most = std::int64_t{1} << 40;  // so that no sum of strides overflows
+  const auto require_small = [&](std::int64_t step) {
+    if (step < -most || step > most) refuse("expected strides below 2^40, found " + std::to_string(step));
+  };
+  for (const std::int64_t step : {layout.first, layout.spin, layout.colour, layout.imaginary, layout.column})
+    require_small(step);
+  for (const std::int64_t step : layout.site) require_small(step);
+  for (const std::int64_t step : layout.places) require_small(step);
+  std::vector<bool> taken(static_cast<std::size_t>(length), false);
+  const auto take = [&](std::int64_t place) {
+    if (place < 0 || place >= length)
+      refuse("the layout puts a number at place " + std::to_string(place) + " of " + std::to_string(length) +
+             "; check its strides");
+    if (taken[static_cast<std::size_t>(place)])
+      refuse("the layout puts two numbers at place " + std::to_string(place) + "; check its strides");
+    taken[static_cast<std::size_t>(place)] = true;
+    if (is_read && !std::isfinite(numbers[static_cast<std::size_t>(place)]))
+      refuse("expected finite numbers, found one that is not at place " + std::to_string(place));
+  };
+  for (int n = 0; n < columns; ++n)
+    for (std::int64_t site = 0; site < sites; ++site)
+      for_each_component(layout, place_of_site(layout, geometry, site, n), [&](int, int, std::int64_t place) {
+        take(place);
+        take(place + layout.imaginary);
+      });
+}
+
+}  // namespace
+
+void require_spinors(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
+                     const lattice& on, const char* name) {
+  const lattice::state& here = *on.get();
+  on_all_ranks_or_none(here.comm, [&] { require_here(numbers, is_read, columns, layout, here.geometry, name); });
+}
+
+void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout) {
+  const lattice_geometry& geometry = x.geometry();
+  const spin_matrix back = adjoint(basis_rotation(inner(layout.basis)));
+  const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    spinor<double> here;
+    for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {
+      here(s, c) = {numbers[static_cast<std::size_t>(place)],
+                    numbers[static_cast<std::size_t>(place + layout.imaginary)]};
+    });
+    x.at_site(site) = rotates ? back * here : here;
+  }
+}
+
+void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout) {
+  const lattice_geometry& geometry = x.geometry();
+  const spin_matrix there = basis_rotation(inner(layout.basis));
+  const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const spinor<double> here = rotates ? there * x.at_site(site) : x.at_site(site);
+    for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {
+      numbers[static_cast<std::size_t>(place)] = here(s, c).re;
+      numbers[static_cast<std::size_t>(place + layout.imaginary)] = here(s, c).im;
+    });
+  }
+}
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "bindings/cpp/source/state.hpp"
+#include "common/io/gauge_file.hpp"
+#include "common/io/link_array.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#ifdef PLAQUETTE_WITH_MPI
+#include "common/comms/mpi_communicator.hpp"
+#endif
+
+namespace plaquette::api {
+inline namespace v1 {
+
+const char* text_of(code what) {
+  switch (what) {
+    case code::success:
+      return "done and verified";
+    case code::not_verified:
+      return "the result did not pass its independent check, or was not judged";
+    case code::unusable_input:
+      return "an argument, an array or a file cannot be used";
+    case code::no_convergence:
+      return "the solver stopped above its tolerance";
+    case code::out_of_memory:
+      return "memory that is needed is not there";
+    case code::output_failed:
+      return "a file could not be written";
+    case code::not_available:
+      return "this library or this machine does not have it";
+    case code::invalid_handle:
+      return "there is no such object: the handle is zero, freed or of another kind";
+    case code::internal_error:
+      return "an internal error of the library";
+  }
+  return "no code of this library";
+}
+
+const char* version() { return PLAQUETTE_VERSION; }
+
+communicator ranks_of(const std::optional<int>& fortran_communicator) {
+  if (!fortran_communicator) return {};
+#ifdef PLAQUETTE_WITH_MPI
+  int started = 0, ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  if (started == 0 || ended != 0)
+    throw error(code::unusable_input, "a communicator was given, but MPI is not running; call MPI_Init before");
+  const MPI_Comm group = MPI_Comm_f2c(static_cast<MPI_Fint>(*fortran_communicator));
+  if (group == MPI_COMM_NULL) throw error(code::unusable_input, "expected a group of ranks, found MPI_COMM_NULL");
+  return communicator_of(group);
+#else
+  throw error(code::not_available, "this library was built without MPI (PLAQUETTE_MPI=ON builds it)");
+#endif
+}
+
+namespace {
+
+std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattice_options& options) {
+  constexpr int most = 1 << 15, most_threads = 4096;
+  for (const int length : extents)
+    if (length < 2 || length > most || length % 2 != 0)
+      throw error(code::unusable_input,
+                  "lattice: expected even extents from 2 to 32768, found " + plaquette::to_string(extents));
+  if (options.threads < 0 || options.threads > most_threads)
+    throw error(code::unusable_input, "lattice: expected 0 to 4096 threads, found " + std::to_string(options.threads));
+  const communicator comm = ranks_of(options.fortran_communicator);
+  const bool is_open = std::ranges::all_of(options.grid, [](int n) { return n == 0; });
+  const coordinate grid = is_open ? smallest_surface_grid(extents, comm.size()) : options.grid;
+  std::int64_t boxes = 1;
+  for (const int n : grid) {
+    if (n < 1 || n > most)
+      throw error(code::unusable_input,
+                  "lattice: expected a grid of positive numbers, or zeros, found " + plaquette::to_string(grid));
+    boxes *= n;
+  }
+  if (boxes != comm.size())
+    throw error(code::unusable_input, "lattice: expected a grid of " + std::to_string(comm.size()) + " ranks, found " +
+                                          plaquette::to_string(grid));
+  return std::make_shared<lattice::state>(comm, lattice_geometry(extents, grid, comm.rank()), options.threads);
+}
+
+}  // namespace
+
+lattice::lattice(const coordinate& extents, const lattice_options& options)
+    : state_(guarded([&] { return state_of(extents, options); })) {}
+coordinate lattice::extents() const { return state_->geometry.global(); }
+coordinate lattice::grid() const { return state_->geometry.grid(); }
+coordinate lattice::local() const { return state_->geometry.local(); }
+coordinate lattice::origin() const { return state_->geometry.origin(); }
+int lattice::rank() const { return state_->comm.rank(); }
+int lattice::ranks() const { return state_->comm.size(); }
+std::int64_t lattice::local_volume() const { return state_->geometry.local_volume(); }
+
+namespace {
+
+template <class Real>
+std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
+                                                   const link_layout& layout) {
+  plaquette::link_layout where;
+  where.first = layout.first;
+  where.site = layout.site, where.direction = layout.direction;
+  where.row = layout.row, where.column = layout.column, where.imaginary = layout.imaginary;
+  where.places = layout.places;
+  folded_phases folded;
+  for (std::size_t mu = 0; mu < 4; ++mu) folded.boundary[mu] = inner(layout.boundary_phase[mu]);
+  folded.staggered = layout.staggered_phases;
+  const lattice::state& here = *on.get();
+  return std::make_shared<const gauge_field::state>(
+      std::make_shared<const gauge_configuration>(import_links(here.geometry, numbers, where, here.comm, folded)));
+}
+
+}  // namespace
+
+link_layout link_layout::dense(const coordinate& local, site_order order) {
+  const auto dense = dense_layout(
+      local, order == site_order::x_fastest ? site_order_of_array::x_fastest : site_order_of_array::t_fastest,
+      direction_of_array::inner, matrix_of_array::row_major);
+  link_layout layout;
+  layout.site = dense.site, layout.direction = dense.direction;
+  return layout;
+}
+
+gauge_field::gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout)
+    : lattice_(on), state_(guarded([&] { return links_of(on, numbers, layout); })) {}
+gauge_field::gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout)
+    : lattice_(on), state_(guarded([&] { return links_of(on, numbers, layout); })) {}
+
+gauge_field gauge_field::read(const lattice& on, const std::string& file) {
+  return guarded([&] {
+    const lattice::state& here = *on.get();
+    return gauge_field(on, std::make_shared<const state>(std::make_shared<const gauge_configuration>(
+                               read_gauge(file, here.geometry, here.comm).links)));
+  });
+}
+coordinate gauge_field::extents_in(const std::string& file) {
+  return guarded([&] { return read_gauge_header(file).lattice; });
+}
+void gauge_field::write(const std::string& file, bool replace) const {
+  guarded([&] {
+    gauge_write_options options;
+    options.existing = replace ? existing_file::replace : existing_file::keep;
+    options.plaquette = plaquette();
+    write_ildg(file, *state_->links, lattice_.get()->comm, options);
+  });
+}
+double gauge_field::plaquette() const {
+  return guarded([&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
+}
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "bindings/cpp/source/devices.hpp"
+#include "bindings/cpp/source/state.hpp"
+#include "common/algebra/largest.hpp"
+#include "common/algorithms/multigrid_parameters.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/solvers/residual_tolerance.hpp"
+#include "common/stopwatch.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int most_columns = 1024;
+
+using fields = std::vector<spinor_configuration>;
+
+plaquette::precision inner(precision p) {
+  switch (p) {
+    case precision::double_:
+      return plaquette::precision::double_;
+    case precision::single:
+      return plaquette::precision::single;
+    case precision::half:
+      return plaquette::precision::half;
+  }
+  throw error(code::unusable_input, "precision: expected double, single or half");
+}
+
+void require_columns(int columns) {
+  if (columns < 1 || columns > most_columns)
+    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
+}
+
+void require_rule(const rule& wanted) {
+  if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
+    throw error(code::unusable_input,
+                "solver: expected a tolerance between 0 and 1, found " + std::to_string(wanted.tolerance));
+  if (wanted.iteration_limit < 1)
+    throw error(code::unusable_input,
+                "solver: expected at least 1 iteration, found " + std::to_string(wanted.iteration_limit));
+}
+
+double norm_of(const spinor_configuration& x, const communicator& comm) {
+  const auto sum = cpu::sum_over_sites<1>(
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
+  return std::sqrt(sum[0]);
+}
+
+/// What solves a batch of right-hand sides on even sites; the solutions are fetched one by one.
+class batch_solver {
+ public:
+  virtual ~batch_solver() = default;
+  virtual schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
+                             const stopping_rule& rule) = 0;
+};
+
+class krylov_batches final : public batch_solver {
+ public:
+  krylov_batches(std::unique_ptr<plaquette::propagator_solver> solver, const lattice_geometry& geometry)
+      : solver_(std::move(solver)), nothing_(geometry) {}
+  schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
+                     const stopping_rule& rule) override {
+    const int used = static_cast<int>(b.size());
+    for (int n = 0; n < solver_->settings().columns; ++n)
+      solver_->set_source(n, n < used ? b[static_cast<std::size_t>(n)] : nothing_);
+    schur_report report = solver_->solve(rule).report;
+    for (int n = 0; n < used; ++n) solver_->get_solution(n, x[static_cast<std::size_t>(n)]);
+    return report;
+  }
+
+ private:
+  std::unique_ptr<plaquette::propagator_solver> solver_;
+  spinor_configuration nothing_;  ///< fills a batch, and costs no iteration
+};
+
+class multigrid_batches final : public batch_solver {
+ public:
+  explicit multigrid_batches(std::unique_ptr<plaquette::multigrid_solver> solver) : solver_(std::move(solver)) {}
+  schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
+                     const stopping_rule& rule) override {
+    const int used = static_cast<int>(b.size());
+    solver_->resize(used);
+    for (int n = 0; n < used; ++n) solver_->set_source(n, b[static_cast<std::size_t>(n)]);
+    schur_report report = solver_->solve(rule).report;
+    for (int n = 0; n < used; ++n) solver_->get_solution(n, x[static_cast<std::size_t>(n)]);
+    return report;
+  }
+
+ private:
+  std::unique_ptr<plaquette::multigrid_solver> solver_;
+};
+
+}  // namespace
+
+struct solver::state {
+  gauge_field links;
+  fermion_action quarks;
+  device where;
+  int width;        ///< right-hand sides of a batch
+  double roundoff;  ///< of the solution
+  double setup_seconds = 0.0;
+  std::unique_ptr<batch_solver> batches{};
+  std::mutex busy{};
+
+  ~state() {
+    const auto turn = turn_on(links.on(), where);
+    batches.reset();
+  }
+
+  const lattice::state& on() const { return *links.on().get(); }
+
+  /// Solves all columns and judges what it returns.
+  solve_report solve(fields& x, const fields& b, const rule& wanted) {
+    const std::lock_guard one_at_a_time(busy);
+    solve_report result;
+    const stopwatch solving;
+    std::vector<std::size_t> updates;
+    {
+      const auto turn = turn_on(links.on(), where);
+      stopping_rule how;
+      how.tolerance = wanted.tolerance;
+      how.limit = wanted.iteration_limit;
+      for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(width)) {
+        const std::size_t count = std::min(static_cast<std::size_t>(width), b.size() - first);
+        const schur_report report =
+            batches->solve(std::span(b).subspan(first, count), std::span(x).subspan(first, count), how);
+        for (std::size_t n = 0; n < count; ++n) {
+          const column_report& c = report.columns[n];
+          result.columns.push_back({.iterated = c.residual,
+                                    .device = report.true_residuals[n],
+                                    .reference = nan,
+                                    .tolerance = 0.0,
+                                    .iterations = c.iterations,
+                                    .passed = false,
+                                    .status = name(c.status)});
+          updates.push_back(c.updates.size());
+        }
+      }
+    }
+    result.seconds = solving.seconds();
+    const stopwatch judging;
+    for (std::size_t n = 0; n < b.size(); ++n)
+      if (wanted.judge) judge(result.columns[n], x[n], b[n], wanted.tolerance, updates[n]);
+    result.judging_seconds = judging.seconds();
+    return result;
+  }
+
+  void judge(column_result& c, spinor_configuration& x, const spinor_configuration& b, double tolerance,
+             std::size_t updates) const {
+    const communicator& comm = on().comm;
+    c.reference = cpu::textbook::relative_residual(b, x, *links.get()->links, quarks, comm);
+    const double b_norm = norm_of(b, comm);
+    const double rounding = b_norm > 0.0 ? residual_rounding(quarks, roundoff, norm_of(x, comm), b_norm) : 0.0;
+    c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(updates, c.iterations), roundoff);
+    c.passed = c.reference <= c.tolerance;  // false for NaN
+  }
+};
+
+namespace {
+
+fields sources_of(const source& from, const gauge_field& links) {
+  fields b;
+  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, *links.get()->links, links.on().get()->comm));
+  return b;
+}
+
+}  // namespace
+
+propagator solver::solve(const source& from, const api::rule& wanted) {
+  return guarded([&] {
+    require_rule(wanted);
+    const gauge_field& links = state_->links;
+    const fields b = sources_of(from, links);
+    fields x(b.size(), spinor_configuration(links.on().get()->geometry));
+    solve_report report = state_->solve(x, b, wanted);
+    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
+  });
+}
+
+solve_report solver::solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
+                           const api::rule& wanted) {
+  return guarded([&] {
+    require_rule(wanted);
+    require_columns(columns);
+    const lattice& on = state_->links.on();
+    require_spinors(b, true, columns, layout, on, "right-hand sides");
+    require_spinors(x, false, columns, layout, on, "solutions");
+    fields sources(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry)), solutions(sources);
+    for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], b, n, layout);
+    solve_report report = state_->solve(solutions, sources, wanted);
+    for (int n = 0; n < columns; ++n) put_spinor(x, solutions[static_cast<std::size_t>(n)], n, layout);
+    return report;
+  });
+}
+
+const gauge_field& solver::links() const { return state_->links; }
+double solver::setup_seconds() const { return state_->setup_seconds; }
+
+solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options) {
+  return guarded([&] {
+    require_columns(options.columns);
+    const stopwatch watch;
+    propagator_settings settings = settings_of(inner(quarks), inner(options.outer), inner(options.inner));
+    settings.columns = options.columns;
+    auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
+                                             unit_roundoff(settings.outer));
+    const auto turn = turn_on(links.on(), options.device);
+    s->batches = std::make_unique<krylov_batches>(
+        open_device(links.on(), options.device)->make(links.get()->links, settings), links.on().get()->geometry);
+    s->setup_seconds = watch.seconds();
+    return solver(std::move(s));
+  });
+}
+
+namespace {
+
+multigrid_parameters parameters_of(const multigrid_options& options, const lattice_geometry& geometry) {
+  constexpr int most_levels = 8, most_vectors = 128;
+  if (options.levels < 2 || options.levels > most_levels)
+    throw error(code::unusable_input, "multigrid: expected 2 to 8 levels, found " + std::to_string(options.levels));
+  if (options.null_vectors < 0 || options.null_vectors > most_vectors)
+    throw error(code::unusable_input,
+                "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
+  multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
+  parameters.seed = options.seed;
+  if (options.null_vectors > 0)
+    for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
+  return parameters;
+}
+
+}  // namespace
+
+solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options) {
+  return guarded([&] {
+    require_columns(options.columns);
+    const stopwatch watch;
+    multigrid_settings settings;
+    settings.action = inner(quarks);
+    settings.cycle_precision = options.half_cycle ? plaquette::precision::half : plaquette::precision::single;
+    const multigrid_parameters parameters = parameters_of(options, links.on().get()->geometry);
+    auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
+                                             unit_roundoff(plaquette::precision::double_));
+    const auto turn = turn_on(links.on(), options.device);
+    auto made = open_device(links.on(), options.device)->make(links.get()->links, settings);
+    made->set_up(parameters);
+    if (options.tune) made->tune({});
+    s->batches = std::make_unique<multigrid_batches>(std::move(made));
+    s->setup_seconds = watch.seconds();
+    return solver(std::move(s));
+  });
+}
+
+// ---- M itself
+
+struct dirac_operator::state {
+  gauge_field links;
+  device where;
+  std::unique_ptr<plaquette::propagator_solver> solver;
+  std::unique_ptr<operator_trial> m;
+  std::mutex busy{};
+
+  ~state() {
+    const auto turn = turn_on(links.on(), where);
+    m.reset();
+    solver.reset();
+  }
+};
+
+dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, device where)
+    : state_(guarded([&] {
+        propagator_settings settings =
+            settings_of(inner(quarks), plaquette::precision::double_, plaquette::precision::double_);
+        settings.columns = 1;
+        const auto turn = turn_on(links.on(), where);
+        auto made = open_device(links.on(), where)->make(links.get()->links, settings);
+        auto m = made->full_operator(false);
+        return std::make_shared<state>(links, where, std::move(made), std::move(m));
+      })) {}
+
+void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
+                           bool dagger) const {
+  guarded([&] {
+    const lattice& on = state_->links.on();
+    require_spinors(in, true, 1, layout, on, "operator's input");
+    require_spinors(out, false, 1, layout, on, "operator's output");
+    spinor_configuration x(on.get()->geometry), y(x);
+    take_spinor(x, in, 0, layout);
+    {
+      const std::lock_guard one_at_a_time(state_->busy);
+      const auto turn = turn_on(on, state_->where);
+      state_->m->set_input(0, x);
+      state_->m->apply(dagger);
+      state_->m->get_output(0, y);
+    }
+    put_spinor(out, y, 0, layout);
+  });
+}
+
+const lattice& dirac_operator::on() const { return state_->links.on(); }
+
+// ---- Overlap fermions
+
+struct overlap_solver::state {
+  gauge_field links;
+  overlap_options options;
+  std::unique_ptr<plaquette::overlap_solver> solver{};
+  sign_handle sign{};
+  overlap_modes modes{};
+  double setup_seconds = 0.0;
+  std::mutex busy{};
+
+  ~state() {
+    const auto turn = turn_on(links.on(), options.device);
+    modes = {};
+    sign.reset();
+    solver.reset();
+  }
+};
+
+overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options) {
+  return guarded([&] {
+    constexpr int most_modes = 4096;
+    if (options.kernel_modes < 1 || options.kernel_modes > most_modes || options.modes < 0 ||
+        options.modes > most_modes)
+      throw error(code::unusable_input, "overlap: expected 1 to 4096 modes of H and 0 to 4096 of D, found " +
+                                            std::to_string(options.kernel_modes) + " and " +
+                                            std::to_string(options.modes));
+    if (!(options.mode_tolerance > 0.0 && options.mode_tolerance < 1.0))
+      throw error(code::unusable_input, "overlap: expected a tolerance of modes between 0 and 1");
+    const stopwatch watch;
+    overlap_settings settings;
+    settings.rho = options.rho;
+    settings.seed = options.seed;
+    for (std::size_t mu = 0; mu < 4; ++mu) settings.boundary_phase[mu] = inner(options.boundary_phase[mu]);
+    auto s = std::make_shared<overlap_solver::state>(links, options);
+    const auto turn = turn_on(links.on(), options.device);
+    s->solver = open_device(links.on(), options.device)->make(links.get()->links, settings);
+    const kernel_modes h = s->solver->lowest_kernel_modes({.modes = options.kernel_modes});
+    if (!h.complete)
+      throw error(code::no_convergence, "overlap: " + std::to_string(h.values.size()) + " of " +
+                                            std::to_string(options.kernel_modes) +
+                                            " modes of H were found; choose fewer");
+    s->sign = s->solver->sign(h);
+    if (options.modes > 0)
+      s->modes =
+          s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
+    if (!s->modes.complete)
+      throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
+    s->setup_seconds = watch.seconds();
+    return overlap_solver(std::move(s));
+  });
+}
+
+namespace {
+
+source_description description_of(const source& from, const extents& lattice) {
+  source_description result;
+  if (from.momentum != std::array<int, 3>{0, 0, 0} || from.kind == source_kind::z2 || from.kind == source_kind::z4)
+    throw error(code::unusable_input, "overlap: expected a point, a Gaussian or a wall without momentum as source");
+  result.kind = from.kind == source_kind::point  ? plaquette::source_kind::point
+                : from.kind == source_kind::wall ? plaquette::source_kind::wall
+                                                 : plaquette::source_kind::gaussian;
+  result.position = from.position;
+  result.smearing_radius = from.radius;
+  result.smearing_steps = from.steps;
+  require_source_on(result, lattice);
+  return result;
+}
+
+}  // namespace
+
+std::vector<propagator> overlap_solver::solve(const source& from, std::span<const double> masses,
+                                              const api::rule& wanted) {
+  return guarded([&] {
+    require_rule(wanted);
+    const double rho = state_->options.rho;
+    for (std::size_t i = 0; i < masses.size(); ++i)
+      if (!(masses[i] > (i == 0 ? 0.0 : masses[i - 1]) && masses[i] < 2.0 * rho))
+        throw error(code::unusable_input, "overlap: expected masses that ascend between 0 and 2 rho, found " +
+                                              std::to_string(masses[i]) + " at place " + std::to_string(i));
+    if (masses.empty()) throw error(code::unusable_input, "overlap: expected at least one mass, found none");
+    const lattice& on = state_->links.on();
+    const lattice_geometry& geometry = on.get()->geometry;
+    const source_description description = description_of(from, geometry.global());
+    const std::lock_guard one_at_a_time(state_->busy);
+    const auto turn = turn_on(on, state_->options.device);
+    plaquette::overlap_solver& solver = *state_->solver;
+    const stopwatch solving;
+    const vectors_handle b = solver.sources(description);
+    const std::vector<double> list(masses.begin(), masses.end());
+    overlap_solve_rule how;
+    how.tolerance = wanted.tolerance;
+    how.limit = wanted.iteration_limit;
+    const overlap_solutions quarks = solver.solve(state_->sign, state_->modes, b, list, how);
+    const double seconds = solving.seconds();
+    std::vector<propagator> result;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const stopwatch judging;
+      const overlap_mass_report& told = quarks.report.masses[i];
+      solve_report report;
+      report.seconds = seconds / static_cast<double>(list.size());
+      for (int n = 0; n < spin_colours; ++n) {
+        const auto at = static_cast<std::size_t>(n);
+        column_result c{.iterated = told.iterated.at(at),
+                        .device = told.residual.at(at),
+                        .reference = nan,
+                        .tolerance = 0.0,
+                        .iterations = told.iterations,
+                        .passed = false,
+                        .status = told.converged ? "converged" : "iteration limit"};
+        if (wanted.judge) {
+          const double accuracy = std::clamp(1e-3 * wanted.tolerance, 1e-13, 1e-6);
+          c.reference =
+              solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
+                  .residual;
+          // The residual was recomputed by the solver to twice that accuracy, times |x| / |b| <= 1 / m.
+          c.tolerance = wanted.tolerance + 4.0 * accuracy / list[i];
+          c.passed = c.reference <= c.tolerance;
+        }
+        report.columns.push_back(c);
+      }
+      report.judging_seconds = judging.seconds();
+      result.emplace_back(std::make_shared<const propagator::state>(
+          on, from, std::move(report), overlap_propagator(geometry, quarks.x[i], b, list[i], rho)));
+    }
+    return result;
+  });
+}
+
+int overlap_solver::index() const { return state_->modes.index(); }
+std::vector<std::complex<double>> overlap_solver::eigenvalues() const {
+  return guarded([&] {
+    std::vector<std::complex<double>> values;
+    for (const auto& value : overlap_eigenvalues(state_->modes)) values.emplace_back(value.re, value.im);
+    return values;
+  });
+}
+double overlap_solver::setup_seconds() const { return state_->setup_seconds; }
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the objects of plaquette/plaquette.hpp hold.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/comms/communicator.hpp"
+#include "common/error.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/geometry.hpp"
+#include "common/lattice/site_field.hpp"
+#include "plaquette/plaquette.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+/// Runs `work`; whatever it throws becomes the one exception of the interface.
+template <class Work>
+auto guarded(Work&& work) {
+  try {
+    return work();
+  } catch (const error&) {
+    throw;
+  } catch (const plaquette::error& e) {
+    throw error(static_cast<code>(static_cast<int>(e.status())), e.what());
+  } catch (const std::bad_alloc&) {
+    throw error(code::out_of_memory, "not enough memory");
+  } catch (const std::length_error&) {  // a container needed more than can be addressed
+    throw error(code::out_of_memory, "not enough memory: a size is beyond what can be addressed");
+  } catch (const std::invalid_argument& e) {
+    throw error(code::unusable_input, e.what());
+  } catch (const std::exception& e) {
+    throw error(code::internal_error, std::string("internal error: ") + e.what());
+  }
+}
+
+class device_context;  // devices.hpp
+
+struct lattice::state {
+  communicator comm;
+  lattice_geometry geometry;
+  int threads;
+  std::mutex gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
+  std::shared_ptr<device_context> gpu{};
+};
+
+struct gauge_field::state {
+  std::shared_ptr<const gauge_configuration> links;
+};
+
+struct propagator::state {
+  lattice on;
+  api::source from;
+  solve_report report;
+  std::vector<spinor_configuration> columns;
+};
+
+/// Returns the ranks of a communicator of MPI; without one, this process alone. Collective.
+communicator ranks_of(const std::optional<int>& fortran_communicator);
+
+inline plaquette::complex<double> inner(const std::complex<double>& z) { return {z.real(), z.imag()}; }
+/// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
+fermion_action inner(const action& quarks);
+
+/// Returns right-hand side `column` of a source. Throws error(unusable_input) where it does not fit on the lattice.
+spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
+                                 const communicator& comm);
+
+/// Throws error(unusable_input), on all ranks, where a layout leaves the array, where two numbers share a place, and,
+/// for arrays that are read, where a number is not finite.
+void require_spinors(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
+                     const lattice& on, const char* name);
+void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout);
+void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout);
+
+}  // namespace v1
+}  // namespace plaquette::api

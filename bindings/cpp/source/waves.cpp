@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plaquette/waves.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "bindings/cpp/source/devices.hpp"
+#include "common/algebra/largest.hpp"
+#include "common/dg/lserk4.hpp"
+#include "common/io/collective_error.hpp"
+#include "common/mesh/box_mesh.hpp"
+#include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_part.hpp"
+#include "cpu_ref/dg/textbook.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+struct wave_solver::state {
+  wave_options options;
+  dg_domain domain;  ///< that the solver refers to
+  std::unique_ptr<dg_solver> solver{};
+  std::mutex busy{};
+};
+
+namespace {
+
+std::shared_ptr<wave_solver::state> solver_on(const simplex_mesh& mesh, const wave_options& options,
+                                              const communicator& ranks) {
+  constexpr int highest_order = 9, most_columns = 1024;
+  if (options.order < 1 || options.order > highest_order)
+    throw error(code::unusable_input, "waves: expected an order from 1 to 9, found " + std::to_string(options.order));
+  if (options.columns < 1 || options.columns > most_columns)
+    throw error(code::unusable_input, "waves: expected 1 to 1024 columns, found " + std::to_string(options.columns));
+  if (!(options.upwinding >= 0.0 && options.upwinding <= 1.0))
+    throw error(code::unusable_input, "waves: expected upwinding from 0 to 1");
+  if (options.precision == precision::half)
+    throw error(code::unusable_input, "waves: expected double or single precision, found half");
+  if (mesh.dimension != 3) throw error(code::unusable_input, "waves: expected a mesh of tetrahedra, found triangles");
+  dg_problem problem;
+  problem.equations = options.equations == waves::maxwell ? wave_equations::maxwell : wave_equations::acoustics;
+  problem.upwinding = options.upwinding;
+  problem.media.assign(mesh.material_tags.size(), medium{});
+  problem.boundaries.assign(mesh.boundary_tags.size(),
+                            options.absorbing ? boundary_kind::absorbing : boundary_kind::reflecting);
+  auto s = std::make_shared<wave_solver::state>(
+      options, make_domain(mesh, partition_mesh(mesh, ranks.size()), options.order, problem, ranks));
+  s->solver = make_wave_solver(s->domain, options.device, options.precision == precision::single, options.columns);
+  return s;
+}
+
+void require_room(std::size_t length, std::int64_t size) {
+  if (static_cast<std::int64_t>(length) != size)
+    throw input_error("waves: expected a state of " + std::to_string(size) + " numbers, found " +
+                      std::to_string(length));
+}
+
+}  // namespace
+
+wave_solver::wave_solver(const wave_box& box, const wave_options& options)
+    : state_(guarded([&] {
+        constexpr int most_cells = 1 << 10;
+        for (std::size_t i = 0; i < 3; ++i)
+          if (box.cells[i] < 1 || box.cells[i] > most_cells || !(box.low[i] < box.high[i]) ||
+              !std::isfinite(box.high[i] - box.low[i]))
+            throw error(code::unusable_input, "waves: expected 1 to 1024 cells in each direction, and low below high");
+        box_shape shape;
+        shape.cells = box.cells;
+        shape.low = box.low, shape.high = box.high;
+        shape.periodic = box.periodic;
+        return solver_on(box_mesh(shape), options, ranks_of(options.fortran_communicator));
+      })) {}
+
+wave_solver::wave_solver(const std::string& file, const wave_options& options)
+    : state_(guarded([&] { return solver_on(read_gmsh(file, 3), options, ranks_of(options.fortran_communicator)); })) {}
+
+std::int64_t wave_solver::elements() const { return state_->domain.elements(); }
+int wave_solver::nodes() const { return state_->domain.nodes(); }
+int wave_solver::fields() const { return state_->domain.fields; }
+std::int64_t wave_solver::size() const { return state_->options.columns * state_->domain.state_size(); }
+double wave_solver::time() const { return state_->solver->time(); }
+
+std::vector<std::array<double, 3>> wave_solver::positions() const {
+  return guarded([&] {
+    const dg_domain& domain = state_->domain;
+    std::vector<std::array<double, 3>> all;
+    for (std::int32_t e = 0; e < domain.elements(); ++e)
+      for (int n = 0; n < domain.nodes(); ++n) all.push_back(domain.node_position(e, n));
+    return all;
+  });
+}
+
+void wave_solver::set_state(std::span<const double> numbers, double time) {
+  guarded([&] {
+    on_all_ranks_or_none(state_->domain.comm, [&] {
+      require_room(numbers.size(), size());
+      if (!std::isfinite(time) || !std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); }))
+        throw input_error("waves: expected a state and a time of finite numbers, found one that is not");
+    });
+    const std::lock_guard one_at_a_time(state_->busy);
+    state_->solver->set_state(numbers, time);
+  });
+}
+
+void wave_solver::get_state(std::span<double> numbers) const {
+  guarded([&] {
+    on_all_ranks_or_none(state_->domain.comm, [&] { require_room(numbers.size(), size()); });
+    const std::lock_guard one_at_a_time(state_->busy);
+    state_->solver->get_state(numbers);
+  });
+}
+
+std::vector<double> wave_solver::energies() const {
+  return guarded([&] {
+    const std::lock_guard one_at_a_time(state_->busy);
+    return state_->solver->energy();
+  });
+}
+
+double wave_solver::stable_step() const {
+  return guarded([&] { return stable_time_step(state_->domain); });
+}
+
+namespace {
+
+/// Compares the end of a step with the textbook's, from the same begin.
+verdict judged(const dg_domain& domain, const wave_options& options, std::span<const double> begin,
+               std::span<const double> end, double time, double dt) {
+  std::vector<double> expected(begin.size());
+  const auto textbook = cpu::make_textbook_dg_solver(domain, options.columns);
+  textbook->set_state(begin, time);
+  textbook->advance(1, dt);
+  textbook->get_state(expected);
+  std::array<double, 3> largest{};  // of the state, of the difference, of what the step changes
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    keep_largest(largest[0], std::abs(expected[i]));
+    keep_largest(largest[1], std::abs(end[i] - expected[i]));
+    keep_largest(largest[2], std::abs(begin[i] - expected[i]));
+  }
+  domain.comm.maximum(std::span(largest));
+  // Each stage rounds the state once or twice, and dt f, of the same size at most, some N + 1 times.
+  const double u = options.precision == precision::single ? 0x1p-24 : 0x1p-53;
+  verdict result;
+  result.judged = true;
+  result.worst = largest[1] / largest[0];
+  result.tolerance = 2.0 * std::sqrt(static_cast<double>(lserk4::stages)) * (domain.reference.order + 2.0) * u;
+  const double moved = largest[2] / largest[0];
+  result.passed = result.worst <= result.tolerance && moved >= 10.0 * result.tolerance;
+  char text[160];
+  std::snprintf(text, sizeof text, "%s: last step against the textbook %.2e, tolerance %.2e, the step changes %.2e",
+                result.passed ? "passed" : "failed", result.worst, result.tolerance, moved);
+  result.text = text;
+  return result;
+}
+
+}  // namespace
+
+verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
+  return guarded([&] {
+    if (steps < 1 || !(std::isfinite(dt) && dt > 0.0))
+      throw error(code::unusable_input, "waves: expected at least one step of a length above 0");
+    const std::lock_guard one_at_a_time(state_->busy);
+    dg_solver& solver = *state_->solver;
+    if (!judge) {
+      solver.advance(steps, dt);
+      return verdict{.text = "not judged: the last step was not repeated"};
+    }
+    if (steps > 1) solver.advance(steps - 1, dt);
+    std::vector<double> begin(static_cast<std::size_t>(size())), end(begin);
+    solver.get_state(begin);
+    const double time = solver.time();
+    solver.advance(1, dt);
+    solver.get_state(end);
+    return judged(state_->domain, state_->options, begin, end, time, dt);
+  });
+}
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,382 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Plaquette for callers in Fortran 2008: plaquette.h by ISO_C_BINDING. Compile this file with your own compiler and link
+!! libplaquette_c. Functions return a code; 0 is success. plaquette.h says what each does, docs/calling.md shows how.
+!! plaquette_links_of_fortran and plaquette_spinors_of_fortran are the layouts of u(3, 3, 4, nx, ny, nz, nt), u(i, j, ...)
+!! element (i, j), and of psi(3, 4, nx, ny, nz, nt, columns). Lengths are counted in reals, two a complex number. Options are
+!! passed always: plaquette_source() and its like are the defaults.
+module plaquette
+  use, intrinsic :: iso_c_binding
+  implicit none
+  private :: text_of, length_of
+
+  integer(c_int), parameter :: plaquette_success = 0, plaquette_not_verified = 1, plaquette_unusable_input = 2, &
+    plaquette_no_convergence = 3, plaquette_out_of_memory = 4, plaquette_output_failed = 5, plaquette_not_available = 7, &
+    plaquette_invalid_handle = 8, plaquette_internal_error = 70
+  integer(c_int), parameter :: plaquette_cpu = 0, plaquette_gpu = 1
+  integer(c_int), parameter :: plaquette_double = 0, plaquette_single = 1, plaquette_half = 2
+  integer(c_int), parameter :: plaquette_x_fastest = 0, plaquette_t_fastest = 1
+  integer(c_int), parameter :: plaquette_degrand_rossi = 0, plaquette_nonrelativistic = 1, plaquette_dirac_pauli = 2, &
+    plaquette_openqcd = 3, plaquette_tmlqcd = 4
+  integer(c_int), parameter :: plaquette_point = 0, plaquette_wall = 1, plaquette_gaussian = 2, plaquette_z2 = 3, &
+    plaquette_z4 = 4
+
+  ! Handles; a new one is none.
+  type, bind(c) :: plaquette_lattice
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_gauge
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_solver
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_operator
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_overlap
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_propagator
+    integer(c_int64_t) :: key = 0
+  end type
+
+  ! Options begin with the size of the structure in C; a new one has the defaults.
+  type, bind(c) :: plaquette_lattice_options
+    integer(c_size_t) :: size = 40
+    integer(c_int) :: grid(4) = 0, has_mpi = 0, communicator = 0, threads = 0
+  end type
+  type, bind(c) :: plaquette_link_layout
+    integer(c_size_t) :: size = 184
+    integer(c_int) :: number = plaquette_double, staggered = 0
+    integer(c_int64_t) :: first = 0, site(4) = 0, direction(4) = 0, row = 6, column = 2, imaginary = 1
+    type(c_ptr) :: places = c_null_ptr
+    complex(c_double_complex) :: boundary_phase(4) = (1.0_c_double, 0.0_c_double)
+  end type
+  type, bind(c) :: plaquette_action
+    integer(c_size_t) :: size = 112
+    real(c_double) :: mass = 0, csw = 0, csw_temporal = 0, anisotropy = 1, nu = 1
+    complex(c_double_complex) :: boundary_phase(4) = [(1.0_c_double, 0.0_c_double), (1.0_c_double, 0.0_c_double), &
+      (1.0_c_double, 0.0_c_double), (-1.0_c_double, 0.0_c_double)]
+  end type
+  type, bind(c) :: plaquette_spinor_layout
+    integer(c_size_t) :: size = 96
+    integer(c_int) :: basis = plaquette_degrand_rossi, reserved = 0
+    integer(c_int64_t) :: first = 0, site(4) = 0, spin = 6, colour = 2, imaginary = 1, column = 0
+    type(c_ptr) :: places = c_null_ptr
+  end type
+  type, bind(c) :: plaquette_result
+    real(c_double) :: iterated = 0, device = 0, reference = 0, tolerance = 0
+    integer(c_int) :: iterations = 0, passed = 0
+  end type
+  type, bind(c) :: plaquette_rule
+    integer(c_size_t) :: size = 24
+    real(c_double) :: tolerance = 1e-10_c_double
+    integer(c_int) :: iteration_limit = 10000, judge = 1
+  end type
+  type, bind(c) :: plaquette_source
+    integer(c_size_t) :: size = 64
+    integer(c_int) :: kind = plaquette_point, position(4) = 0, momentum(3) = 0, steps = 5
+    real(c_double) :: radius = 2
+    integer(c_int64_t) :: seed = 1
+  end type
+  type, bind(c) :: plaquette_krylov_options
+    integer(c_size_t) :: size = 24
+    integer(c_int) :: device = plaquette_cpu, outer = plaquette_double, inner = plaquette_single, columns = 12
+  end type
+  type, bind(c) :: plaquette_multigrid_options
+    integer(c_size_t) :: size = 40
+    integer(c_int) :: device = plaquette_cpu, levels = 3, null_vectors = 0, tune = 0, half_cycle = 0, columns = 12
+    integer(c_int64_t) :: seed = 1
+  end type
+  type, bind(c) :: plaquette_overlap_options
+    integer(c_size_t) :: size = 112
+    integer(c_int) :: device = plaquette_cpu, kernel_modes = 8, modes = 4, reserved = 0
+    real(c_double) :: rho = 1.4_c_double, mode_tolerance = 1e-6_c_double
+    complex(c_double_complex) :: boundary_phase(4) = [(1.0_c_double, 0.0_c_double), (1.0_c_double, 0.0_c_double), &
+      (1.0_c_double, 0.0_c_double), (-1.0_c_double, 0.0_c_double)]
+    integer(c_int64_t) :: seed = 1
+  end type
+
+  interface
+    integer(c_int) function plaquette_abi() bind(c)
+      import
+    end function
+    integer(c_int) function plaquette_has_gpu() bind(c)
+      import
+    end function
+
+    integer(c_int) function plaquette_lattice_free(handle) bind(c)
+      import
+      type(plaquette_lattice), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_gauge_free(handle) bind(c)
+      import
+      type(plaquette_gauge), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_solver_free(handle) bind(c)
+      import
+      type(plaquette_solver), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_operator_free(handle) bind(c)
+      import
+      type(plaquette_operator), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_overlap_free(handle) bind(c)
+      import
+      type(plaquette_overlap), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_propagator_free(handle) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: handle
+    end function
+
+    integer(c_int) function plaquette_lattice_create(lattice, extents, options) bind(c)
+      import
+      type(plaquette_lattice), intent(out) :: lattice
+      integer(c_int), intent(in) :: extents(4)
+      type(plaquette_lattice_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_lattice_box(lattice, local, origin) bind(c)
+      import
+      type(plaquette_lattice), value :: lattice
+      integer(c_int), intent(out) :: local(4), origin(4)
+    end function
+
+    integer(c_int) function plaquette_gauge_create(gauge, lattice, numbers, length, layout) bind(c)
+      import
+      type(plaquette_gauge), intent(out) :: gauge
+      type(plaquette_lattice), value :: lattice
+      complex(c_double_complex), intent(in) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_link_layout), intent(in) :: layout
+    end function
+    integer(c_int) function plaquette_gauge_plaquette(gauge, average) bind(c)
+      import
+      type(plaquette_gauge), value :: gauge
+      real(c_double), intent(out) :: average
+    end function
+
+    integer(c_int) function plaquette_krylov_create(solver, gauge, action, options) bind(c)
+      import
+      type(plaquette_solver), intent(out) :: solver
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_action), intent(in) :: action
+      type(plaquette_krylov_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_multigrid_create(solver, gauge, action, options) bind(c)
+      import
+      type(plaquette_solver), intent(out) :: solver
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_action), intent(in) :: action
+      type(plaquette_multigrid_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_solver_setup_seconds(solver, seconds) bind(c)
+      import
+      type(plaquette_solver), value :: solver
+      real(c_double), intent(out) :: seconds
+    end function
+
+    integer(c_int) function plaquette_solve(solver, x, b, length, columns, layout, rule, results) bind(c)
+      import
+      type(plaquette_solver), value :: solver
+      complex(c_double_complex), intent(inout) :: x(*)
+      complex(c_double_complex), intent(in) :: b(*)
+      integer(c_size_t), value :: length
+      integer(c_int), value :: columns
+      type(plaquette_spinor_layout), intent(in) :: layout
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_propagator_solve(propagator, solver, source, rule, results) bind(c)
+      import
+      type(plaquette_propagator), intent(out) :: propagator
+      type(plaquette_solver), value :: solver
+      type(plaquette_source), intent(in) :: source
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+
+    integer(c_int) function plaquette_pion(propagator, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      real(c_double), intent(out) :: correlator(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_rho(propagator, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      real(c_double), intent(out) :: correlator(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_meson(propagator, meson, momentum, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      integer(c_int), value :: meson
+      integer(c_int), intent(in) :: momentum(3)
+      complex(c_double_complex), intent(out) :: correlator(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_propagator_copy(propagator, numbers, length, layout) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      complex(c_double_complex), intent(inout) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_spinor_layout), intent(in) :: layout
+    end function
+
+    integer(c_int) function plaquette_operator_create(m, gauge, action, device) bind(c)
+      import
+      type(plaquette_operator), intent(out) :: m
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_action), intent(in) :: action
+      integer(c_int), value :: device
+    end function
+    integer(c_int) function plaquette_operator_apply(m, out, in, length, layout, dagger) bind(c)
+      import
+      type(plaquette_operator), value :: m
+      complex(c_double_complex), intent(inout) :: out(*)
+      complex(c_double_complex), intent(in) :: in(*)
+      integer(c_size_t), value :: length
+      type(plaquette_spinor_layout), intent(in) :: layout
+      integer(c_int), value :: dagger
+    end function
+
+    integer(c_int) function plaquette_overlap_create(overlap, gauge, options) bind(c)
+      import
+      type(plaquette_overlap), intent(out) :: overlap
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_overlap_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_overlap_index(overlap, index) bind(c)
+      import
+      type(plaquette_overlap), value :: overlap
+      integer(c_int), intent(out) :: index
+    end function
+    integer(c_int) function plaquette_overlap_solve(propagators, overlap, source, masses, count, rule) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: propagators(*)
+      type(plaquette_overlap), value :: overlap
+      type(plaquette_source), intent(in) :: source
+      real(c_double), intent(in) :: masses(*)
+      integer(c_int), value :: count
+      type(plaquette_rule), intent(in) :: rule
+    end function
+  end interface
+
+contains
+
+  !> Returns the layout of u(3, 3, 4, nx, ny, nz, nt), u(i, j, mu, x, y, z, t) element (i, j) of U_mu, for this rank's box.
+  pure function plaquette_links_of_fortran(local) result(layout)
+    integer(c_int), intent(in) :: local(4)
+    type(plaquette_link_layout) :: layout
+    integer :: nu
+    layout%row = 2
+    layout%column = 6
+    layout%direction = [0, 18, 36, 54]
+    layout%site(1) = 72
+    do nu = 2, 4
+      layout%site(nu) = layout%site(nu - 1) * local(nu - 1)
+    end do
+  end function
+
+  !> Returns the layout of psi(3, 4, nx, ny, nz, nt, columns), colour first, for this rank's box.
+  pure function plaquette_spinors_of_fortran(local) result(layout)
+    integer(c_int), intent(in) :: local(4)
+    type(plaquette_spinor_layout) :: layout
+    integer :: nu
+    layout%site(1) = 24
+    do nu = 2, 4
+      layout%site(nu) = layout%site(nu - 1) * local(nu - 1)
+    end do
+    layout%column = layout%site(4) * local(4)
+  end function
+
+  !> Returns what a code means.
+  function plaquette_error_text(code) result(text)
+    integer(c_int), intent(in) :: code
+    character(len=:), allocatable :: text
+    interface
+      type(c_ptr) function c_error_text(code) bind(c, name='plaquette_error_text')
+        import
+        integer(c_int), value :: code
+      end function
+    end interface
+    text = text_of(c_error_text(code))
+  end function
+
+  !> Returns what went wrong in the last call of this thread that failed.
+  function plaquette_last_message() result(text)
+    character(len=:), allocatable :: text
+    interface
+      type(c_ptr) function c_last_message() bind(c, name='plaquette_last_message')
+        import
+      end function
+    end interface
+    text = text_of(c_last_message())
+  end function
+
+  !> Returns the version of the library that runs.
+  function plaquette_version() result(text)
+    character(len=:), allocatable :: text
+    interface
+      type(c_ptr) function c_version() bind(c, name='plaquette_version')
+        import
+      end function
+    end interface
+    text = text_of(c_version())
+  end function
+
+  !> Reads a file of links.
+  integer(c_int) function plaquette_gauge_read(gauge, lattice, file) result(code)
+    type(plaquette_gauge), intent(out) :: gauge
+    type(plaquette_lattice), intent(in) :: lattice
+    character(len=*), intent(in) :: file
+    interface
+      integer(c_int) function c_read(gauge, lattice, file) bind(c, name='plaquette_gauge_read')
+        import
+        type(plaquette_gauge), intent(out) :: gauge
+        type(plaquette_lattice), value :: lattice
+        character(kind=c_char), intent(in) :: file(*)
+      end function
+    end interface
+    code = c_read(gauge, lattice, trim(file) // c_null_char)
+  end function
+
+  !> Writes an ILDG file; an existing one is kept unless `replace` is 1.
+  integer(c_int) function plaquette_gauge_write(gauge, file, replace) result(code)
+    type(plaquette_gauge), intent(in) :: gauge
+    character(len=*), intent(in) :: file
+    integer(c_int), intent(in) :: replace
+    interface
+      integer(c_int) function c_write(gauge, file, replace) bind(c, name='plaquette_gauge_write')
+        import
+        type(plaquette_gauge), value :: gauge
+        character(kind=c_char), intent(in) :: file(*)
+        integer(c_int), value :: replace
+      end function
+    end interface
+    code = c_write(gauge, trim(file) // c_null_char, replace)
+  end function
+
+  integer function length_of(characters) result(length)
+    character(kind=c_char), intent(in) :: characters(:)
+    length = 0
+    do while (characters(length + 1) /= c_null_char)
+      length = length + 1
+    end do
+  end function
+
+  function text_of(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer :: i, length
+    call c_f_pointer(address, characters, [1024])
+    length = length_of(characters)
+    allocate (character(len=length) :: text)
+    do i = 1, length
+      text(i:i) = characters(i)
+    end do
+  end function
+
+end module

@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plaquette for callers in Python: from a configuration or an array of links to verified quark propagators.
+
+    import plaquette
+    links = plaquette.Gauge.read("configuration.ildg")
+    solver = plaquette.multigrid(links, mass=0.02, csw=1.0)
+    pion = solver.solve(plaquette.Source()).pion()
+    print(pion, pion.verdict)
+
+Arrays are numpy arrays with any strides; the library reads and writes them where they lie. Axes are named by letters: x,
+y, z, t of a site, m of a direction (x, y, z, t), i and j of row and column, s of a spin, c of a colour, n of a right-hand
+side. What is returned has a `verdict`: it is true where the reference operator found the result right.
+
+Objects are context managers; without `with` they end when nothing refers to them. Calls let other Python threads run."""
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Sequence
+
+import numpy as np
+
+from . import _c
+from ._c import PlaquetteError
+
+__all__ = ["Correlator", "Dirac", "Gauge", "Lattice", "Overlap", "PlaquetteError", "Propagator", "Residuals", "Solution",
+           "Solver", "Source", "Verdict", "has_gpu", "krylov", "multigrid", "version"]
+
+_DEVICES = {"cpu": 0, "gpu": 1}
+_PRECISIONS = {"double": 0, "single": 1, "half": 2}
+_KINDS = {"point": 0, "wall": 1, "gaussian": 2, "z2": 3, "z4": 4}
+_BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
+
+
+def version() -> str:
+    """Returns the version of the library."""
+    return _c.library.plaquette_version().decode()
+
+
+def has_gpu() -> bool:
+    """Returns whether the library and this machine have a GPU to use."""
+    return bool(_c.library.plaquette_has_gpu())
+
+
+def _choice(names: dict[str, int], name: str, what: str) -> int:
+    if name not in names:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected one of {', '.join(names)}, found '{name}'")
+    return names[name]
+
+
+def _pairs(phases: Sequence[complex]) -> Any:
+    if len(phases) != 4:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"phases: expected 4, of x, y, z, t, found {len(phases)}")
+    pairs = (ctypes.c_double * 2 * 4)()
+    for mu, phase in enumerate(phases):
+        pairs[mu][0], pairs[mu][1] = complex(phase).real, complex(phase).imag
+    return pairs
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """One right-hand side: |b - M x| / |b| as iterated, by the operators that solved, and by the reference operator."""
+    iterated: float
+    device: float
+    reference: float
+    tolerance: float
+    iterations: int
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a result may be used: true where every residual was recomputed and met its tolerance."""
+    passed: bool
+    worst: float
+    tolerance: float
+    code: int
+    columns: tuple[Residuals, ...] = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        said = "passed" if self.passed else f"failed: {_c.text_of(self.code)}"
+        return f"{said}, largest residual {self.worst:.2e}, tolerance {self.tolerance:.2e}"
+
+    def require(self) -> None:
+        """Raises PlaquetteError unless the result passed."""
+        if not self.passed:
+            raise PlaquetteError(self.code, str(self))
+
+    @staticmethod
+    def _of(results: Iterable[Any], code: int) -> "Verdict":
+        columns = tuple(Residuals(r.iterated, r.device, r.reference, r.tolerance, r.iterations, bool(r.passed))
+                        for r in results)
+        worst = max((c.reference if c.reference == c.reference else float("inf") for c in columns), default=float("inf"))
+        return Verdict(code == 0 and all(c.passed for c in columns), worst, max(c.tolerance for c in columns), code, columns)
+
+
+class Correlator(np.ndarray):
+    """Numbers by the time coordinate of the lattice, and the verdict on the propagator that they are made of."""
+    verdict: Verdict
+
+    @staticmethod
+    def _of(numbers: np.ndarray, verdict: Verdict) -> "Correlator":
+        correlator = numbers.view(Correlator)
+        correlator.verdict = verdict
+        return correlator
+
+    def __array_finalize__(self, made_of: Any) -> None:
+        self.verdict = getattr(made_of, "verdict", None)
+
+
+class _Object:
+    """A handle that is freed once."""
+    _handle: Any
+    _free: str
+
+    def close(self) -> None:
+        """Frees what the library holds. Objects that are made of this one stay."""
+        handle = getattr(self, "_handle", None)
+        if handle is not None and handle.key != 0:
+            getattr(_c.library, self._free)(ctypes.byref(handle))
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # pylint: disable=broad-except  # the interpreter is ending
+            pass
+
+
+class Lattice(_Object):
+    """A periodic lattice. `comm`: a communicator of mpi4py, over whose ranks it is divided."""
+    _free = "plaquette_lattice_free"
+
+    def __init__(self, extents: Sequence[int], comm: Any = None, grid: Sequence[int] = (0, 0, 0, 0), threads: int = 0):
+        if len(extents) != 4 or len(grid) != 4:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"lattice: expected 4 extents, found {len(extents)}")
+        options = _c.LatticeOptions(grid=(ctypes.c_int * 4)(*grid), threads=threads)
+        if comm is not None:
+            options.has_mpi, options.communicator = 1, comm.py2f()
+        self._handle = _c.Lattice()
+        self.extents = tuple(int(length) for length in extents)
+        _c.call("plaquette_lattice_create", ctypes.byref(self._handle), (ctypes.c_int * 4)(*extents),
+                ctypes.byref(options))
+        local, origin = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
+        _c.call("plaquette_lattice_box", self._handle, local, origin)
+        self.local: tuple[int, ...] = tuple(local)
+        self.origin: tuple[int, ...] = tuple(origin)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Returns (t, z, y, x) of the box of this rank."""
+        return self.local[::-1]
+
+
+def _strides(array: np.ndarray, axes: str, lengths: dict[str, int], what: str) -> tuple[Any, int, int, dict[str, int]]:
+    """Returns address, reals, first and the strides of the axes in reals: the array is used where it lies."""
+    found = dict(zip(axes, array.shape))
+    if sorted(axes) != sorted(lengths) or array.ndim != len(axes) or found != lengths:
+        wanted = ", ".join(f"{axis}={lengths.get(axis, '?')}" for axis in axes)
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected axes {wanted} (letters {''.join(sorted(lengths))}), "
+                             f"found an array of shape {array.shape}")
+    real = array.dtype.itemsize // 2
+    if any(step % real for step in array.strides) or array.ctypes.data % real or not array.dtype.isnative:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected aligned numbers in the byte order of this machine")
+    below = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step < 0)
+    above = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step > 0)
+    address = ctypes.c_void_p(array.ctypes.data + below)
+    return address, (above - below) // real + 2, -below // real, {axis: step // real for axis, step in
+                                                                  zip(axes, array.strides)}
+
+
+class Gauge(_Object):
+    """Links in SU(3). `axes` names the axes of the array; `boundary_phase` and `staggered` are phases that are in the
+    array's links and are taken out of them."""
+    _free = "plaquette_gauge_free"
+
+    def __init__(self, lattice: Lattice, links: np.ndarray, axes: str = "tzyxmij",
+                 boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False):
+        links = np.asarray(links)
+        if links.dtype not in (np.complex128, np.complex64):
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {links.dtype}")
+        lengths = dict(zip("xyzt", lattice.local), m=4, i=3, j=3)
+        address, length, first, step = _strides(links, axes, lengths, "links")
+        layout = _c.LinkLayout(number=0 if links.dtype == np.complex128 else 1, staggered=int(staggered), first=first,
+                               site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
+                               direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"],
+                               column=step["j"], imaginary=1, boundary_phase=_pairs(boundary_phase))
+        self.lattice = lattice
+        self._handle = _c.Gauge()
+        _c.call("plaquette_gauge_create", ctypes.byref(self._handle), lattice._handle, address, length,
+                ctypes.byref(layout))
+
+    @classmethod
+    def read(cls, file: str, lattice: Lattice | None = None) -> "Gauge":
+        """Reads a file of links; without a lattice, on one of its extents in this process."""
+        if lattice is None:
+            extents = (ctypes.c_int * 4)()
+            _c.call("plaquette_gauge_file_extents", str(file).encode(), extents)
+            lattice = Lattice(tuple(extents))
+        links = cls.__new__(cls)
+        links.lattice = lattice
+        links._handle = _c.Gauge()
+        _c.call("plaquette_gauge_read", ctypes.byref(links._handle), lattice._handle, str(file).encode())
+        return links
+
+    def write(self, file: str, replace: bool = False) -> None:
+        """Writes an ILDG file."""
+        _c.call("plaquette_gauge_write", self._handle, str(file).encode(), int(replace))
+
+    def plaquette(self) -> float:
+        """Returns the average of Re tr P / 3."""
+        average = ctypes.c_double()
+        _c.call("plaquette_gauge_plaquette", self._handle, ctypes.byref(average))
+        return average.value
+
+
+@dataclass
+class Source:
+    """A right-hand side for each spin and colour. A wall may have a momentum; z2 and z4 are noise on a time slice."""
+    kind: str = "point"
+    position: Sequence[int] = (0, 0, 0, 0)
+    momentum: Sequence[int] = (0, 0, 0)
+    radius: float = 2.0
+    steps: int = 5
+    seed: int = 1
+
+    def _structure(self) -> Any:
+        return _c.Source(kind=_choice(_KINDS, self.kind, "source"), position=(ctypes.c_int * 4)(*self.position),
+                         momentum=(ctypes.c_int * 3)(*self.momentum), steps=self.steps, radius=self.radius,
+                         seed=self.seed)
+
+
+def _action(mass: float, csw: float, csw_temporal: float | None, anisotropy: float, nu: float,
+            boundary_phase: Sequence[complex]) -> Any:
+    return _c.Action(mass=mass, csw=csw, csw_temporal=csw if csw_temporal is None else csw_temporal,
+                     anisotropy=anisotropy, nu=nu, boundary_phase=_pairs(boundary_phase))
+
+
+def _spinors(array: np.ndarray, lattice: Lattice, axes: str, basis: str, columns: int | None,
+             what: str) -> tuple[Any, int, Any]:
+    if array.dtype != np.complex128:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex128, found {array.dtype}")
+    lengths = dict(zip("xyzt", lattice.local), s=4, c=3)
+    if columns is not None:
+        lengths["n"] = columns
+    address, length, first, step = _strides(array, axes, lengths, what)
+    layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), first=first,
+                             site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")), spin=step["s"],
+                             colour=step["c"], imaginary=1, column=step.get("n", 0))
+    return address, length, layout
+
+
+def _rule(tolerance: float, iteration_limit: int, judge: bool) -> Any:
+    return _c.Rule(tolerance=tolerance, iteration_limit=iteration_limit, judge=int(judge))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solutions of M x = b, in the axes of b."""
+    x: np.ndarray
+    verdict: Verdict
+
+
+class Propagator(_Object):
+    """Twelve columns of M^-1 from one source."""
+    _free = "plaquette_propagator_free"
+
+    def __init__(self, lattice: Lattice, handle: Any, verdict: Verdict):
+        self.lattice, self._handle, self.verdict = lattice, handle, verdict
+
+    def _fetch(self, name: str, shape: tuple[int, ...], dtype: Any, *arguments: Any) -> Correlator:
+        numbers = np.empty(shape, dtype)
+        length = numbers.nbytes // 8
+        _c.call(name, self._handle, *arguments, numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), length,
+                numbers_are_there=True)
+        return Correlator._of(numbers, self.verdict)
+
+    def pion(self) -> Correlator:
+        """Returns the sum of |S|^2 over space, spins and colours."""
+        return self._fetch("plaquette_pion", (self.lattice.extents[3],), np.float64)
+
+    def rho(self) -> Correlator:
+        """Returns the vector meson, averaged over polarisations."""
+        return self._fetch("plaquette_rho", (self.lattice.extents[3],), np.float64)
+
+    def meson(self, number: int, momentum: Sequence[int] = (0, 0, 0)) -> Correlator:
+        """Returns the meson of Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d, number = a + 2 b + 4 c + 8 d."""
+        return self._fetch("plaquette_meson", (self.lattice.extents[3],), np.complex128, number,
+                           (ctypes.c_int * 3)(*momentum))
+
+    def columns(self, out: np.ndarray | None = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> np.ndarray:
+        """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
+        if out is None:
+            lengths = dict(zip("xyzt", self.lattice.local), s=4, c=3, n=12)
+            out = np.empty([lengths[axis] for axis in axes], np.complex128)
+        address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns")
+        _c.call("plaquette_propagator_copy", self._handle, address, length, ctypes.byref(layout),
+                numbers_are_there=True)
+        return out
+
+
+class Solver(_Object):
+    """Solves M x = b; made by `krylov` and `multigrid`."""
+    _free = "plaquette_solver_free"
+
+    def __init__(self, links: Gauge, handle: Any):
+        self.lattice, self._handle = links.lattice, handle
+
+    @property
+    def setup_seconds(self) -> float:
+        """Returns the seconds that it took to make the solver."""
+        seconds = ctypes.c_double()
+        _c.call("plaquette_solver_setup_seconds", self._handle, ctypes.byref(seconds))
+        return seconds.value
+
+    def solve(self, source: Source, tolerance: float = 1e-10, iteration_limit: int = 10000,
+              judge: bool = True) -> Propagator:
+        """Returns the propagator of a source."""
+        handle, results = _c.Propagator(), (_c.Result * 12)()
+        code = _c.call("plaquette_propagator_solve", ctypes.byref(handle), self._handle, ctypes.byref(source._structure()),
+                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
+        return Propagator(self.lattice, handle, Verdict._of(results, code))
+
+    def solve_for(self, b: np.ndarray, axes: str | None = None, x: np.ndarray | None = None, tolerance: float = 1e-10,
+                  iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi") -> Solution:
+        """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others."""
+        b = np.asarray(b)
+        axes = axes or ("tzyxsc" if b.ndim == 6 else "ntzyxsc")
+        columns = b.shape[axes.index("n")] if "n" in axes and b.ndim == len(axes) else None
+        if x is None:
+            x = np.empty_like(b)
+        if not isinstance(x, np.ndarray) or x.strides != b.strides or x.shape != b.shape or x.dtype != b.dtype:
+            if not isinstance(x, np.ndarray) or x.shape != b.shape or x.dtype != np.complex128:
+                raise PlaquetteError(_c.UNUSABLE_INPUT, "x: expected an array with shape and type of b")
+            b = _like(x, b)
+        address, length, layout = _spinors(b, self.lattice, axes, basis, columns, "right-hand sides")
+        to, _, _ = _spinors(x, self.lattice, axes, basis, columns, "solutions")
+        results = (_c.Result * (columns or 1))()
+        code = _c.call("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
+                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
+        return Solution(x, Verdict._of(results, code))
+
+    def as_linear_operator(self, tolerance: float = 1e-10) -> Any:
+        """Returns M^-1 as a scipy.sparse.linalg.LinearOperator on dense vectors [t][z][y][x][s][c]. Raises where a solve
+        does not pass."""
+        from scipy.sparse.linalg import LinearOperator
+        size = 12 * int(np.prod(self.lattice.local))
+
+        def solve(vector: np.ndarray) -> np.ndarray:
+            b = np.ascontiguousarray(vector, np.complex128).reshape(*self.lattice.shape, 4, 3)
+            solution = self.solve_for(b, tolerance=tolerance)
+            solution.verdict.require()
+            return solution.x.reshape(-1)
+
+        return LinearOperator((size, size), matvec=solve, dtype=np.complex128)
+
+
+def _like(pattern: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Returns values in memory that lies as that of a pattern."""
+    copy = np.empty_like(pattern)
+    if copy.strides != pattern.strides:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, "x: expected an array with the strides of b, or a dense one")
+    copy[...] = values
+    return copy
+
+
+def krylov(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None, anisotropy: float = 1.0,
+           nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", outer: str = "double",
+           inner: str = "single", columns: int = 12) -> Solver:
+    """Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over."""
+    action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+    options = _c.KrylovOptions(device=_choice(_DEVICES, device, "device"), outer=_choice(_PRECISIONS, outer, "outer"),
+                               inner=_choice(_PRECISIONS, inner, "inner"), columns=columns)
+    handle = _c.Solver()
+    _c.call("plaquette_krylov_create", ctypes.byref(handle), links._handle, ctypes.byref(action), ctypes.byref(options))
+    return Solver(links, handle)
+
+
+def multigrid(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None, anisotropy: float = 1.0,
+              nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", levels: int = 3,
+              null_vectors: int = 0, tune: bool = False, half_cycle: bool = False, columns: int = 12,
+              seed: int = 1) -> Solver:
+    """Returns adaptive multigrid, set up."""
+    action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+    options = _c.MultigridOptions(device=_choice(_DEVICES, device, "device"), levels=levels, null_vectors=null_vectors,
+                                  tune=int(tune), half_cycle=int(half_cycle), columns=columns, seed=seed)
+    handle = _c.Solver()
+    _c.call("plaquette_multigrid_create", ctypes.byref(handle), links._handle, ctypes.byref(action),
+            ctypes.byref(options))
+    return Solver(links, handle)
+
+
+class Dirac(_Object):
+    """M in double precision. scipy takes it for a linear operator on dense vectors [t][z][y][x][s][c]."""
+    _free = "plaquette_operator_free"
+
+    def __init__(self, links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None,
+                 anisotropy: float = 1.0, nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1),
+                 device: str = "cpu"):
+        self.lattice = links.lattice
+        self._handle = _c.Operator()
+        action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+        _c.call("plaquette_operator_create", ctypes.byref(self._handle), links._handle, ctypes.byref(action),
+                _choice(_DEVICES, device, "device"))
+        size = 12 * int(np.prod(self.lattice.local))
+        self.shape = (size, size)
+        self.dtype = np.dtype(np.complex128)
+
+    def apply(self, psi: np.ndarray, dagger: bool = False, axes: str = "tzyxsc",
+              basis: str = "degrand-rossi") -> np.ndarray:
+        """Returns M psi, or M^+ psi, in the axes of psi."""
+        psi = np.asarray(psi, np.complex128)
+        out = np.empty_like(psi)
+        if out.strides != psi.strides:
+            psi = np.ascontiguousarray(psi)
+            out = np.empty_like(psi)
+        address, length, layout = _spinors(psi, self.lattice, axes, basis, None, "psi")
+        to, _, _ = _spinors(out, self.lattice, axes, basis, None, "result")
+        _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout), int(dagger))
+        return out
+
+    def _on_vector(self, vector: np.ndarray, dagger: bool) -> np.ndarray:
+        psi = np.ascontiguousarray(vector, np.complex128).reshape(*self.lattice.shape, 4, 3)
+        return self.apply(psi, dagger).reshape(-1)
+
+    def matvec(self, vector: np.ndarray) -> np.ndarray:
+        """Returns M v."""
+        return self._on_vector(vector, False)
+
+    def rmatvec(self, vector: np.ndarray) -> np.ndarray:
+        """Returns M^+ v."""
+        return self._on_vector(vector, True)
+
+    def as_linear_operator(self) -> Any:
+        """Returns a scipy.sparse.linalg.LinearOperator."""
+        from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
+
+
+class Overlap(_Object):
+    """Solves for D = 1 + gamma_5 sign(H)."""
+    _free = "plaquette_overlap_free"
+
+    def __init__(self, links: Gauge, rho: float = 1.4, kernel_modes: int = 8, modes: int = 4, *,
+                 mode_tolerance: float = 1e-6, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu",
+                 seed: int = 1):
+        self.lattice = links.lattice
+        self._handle = _c.Overlap()
+        options = _c.OverlapOptions(device=_choice(_DEVICES, device, "device"), kernel_modes=kernel_modes, modes=modes,
+                                    rho=rho, mode_tolerance=mode_tolerance, boundary_phase=_pairs(boundary_phase),
+                                    seed=seed)
+        _c.call("plaquette_overlap_create", ctypes.byref(self._handle), links._handle, ctypes.byref(options))
+
+    @property
+    def index(self) -> int:
+        """Returns the zero modes of gamma_5 = +1 minus those of -1."""
+        index = ctypes.c_int()
+        _c.call("plaquette_overlap_index", self._handle, ctypes.byref(index))
+        return index.value
+
+    def solve(self, source: Source, masses: Sequence[float], tolerance: float = 1e-10, iteration_limit: int = 3000,
+              judge: bool = True) -> list[Propagator]:
+        """Returns a propagator for each mass; masses ascend."""
+        handles = (_c.Propagator * len(masses))()
+        _c.call("plaquette_overlap_solve", handles, self._handle, ctypes.byref(source._structure()),
+                (ctypes.c_double * len(masses))(*masses), len(masses),
+                ctypes.byref(_rule(tolerance, iteration_limit, judge)), numbers_are_there=True)
+        quarks = []
+        for handle in handles:
+            own, results = _c.Propagator(handle.key), (_c.Result * 12)()
+            code = _c.call("plaquette_propagator_results", own, results, numbers_are_there=True)
+            quarks.append(Propagator(self.lattice, own, Verdict._of(results, code)))
+        return quarks

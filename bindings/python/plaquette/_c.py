@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette.h by ctypes: structures, functions, and errors as exceptions."""
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any
+
+ABI = 1
+SUCCESS, NOT_VERIFIED, UNUSABLE_INPUT, NO_CONVERGENCE = 0, 1, 2, 3
+
+
+class PlaquetteError(RuntimeError):
+    """What the library refused or failed to do. `code` is that of plaquette.h."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code = code
+
+
+def _open() -> ctypes.CDLL:
+    """PLAQUETTE_LIBRARY; else the library in this package; else that of the prefix it is installed in; else the system's."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    prefix = os.path.normpath(os.path.join(here, *[os.pardir] * 4))
+    name = f"libplaquette_c.so.{ABI}"
+    candidates = [os.environ["PLAQUETTE_LIBRARY"]] if os.environ.get("PLAQUETTE_LIBRARY") else [
+        *glob.glob(os.path.join(here, name)),
+        *(path for pattern in ("lib", "lib64", os.path.join("lib", "*"))
+          for path in sorted(glob.glob(os.path.join(prefix, pattern, name)))), name]
+    errors = []
+    for path in candidates:
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            errors.append(str(error))
+    raise ImportError("plaquette: the C library was not found: " + "; ".join(errors) +
+                      f". Install it, or set PLAQUETTE_LIBRARY to the path of {name}")
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = [("key", c_uint64)]
+
+
+class Lattice(_Handle):
+    pass
+
+
+class Gauge(_Handle):
+    pass
+
+
+class Solver(_Handle):
+    pass
+
+
+class Operator(_Handle):
+    pass
+
+
+class Overlap(_Handle):
+    pass
+
+
+class Propagator(_Handle):
+    pass
+
+
+class _Options(ctypes.Structure):
+    def __init__(self, **values: Any):
+        super().__init__(size=ctypes.sizeof(type(self)), **values)
+
+
+class LatticeOptions(_Options):
+    _fields_ = [("size", c_size_t), ("grid", c_int * 4), ("has_mpi", c_int), ("communicator", c_int), ("threads", c_int)]
+
+
+class LinkLayout(_Options):
+    _fields_ = [("size", c_size_t), ("number", c_int), ("staggered", c_int), ("first", c_int64), ("site", c_int64 * 4),
+                ("direction", c_int64 * 4), ("row", c_int64), ("column", c_int64), ("imaginary", c_int64),
+                ("places", c_void_p), ("boundary_phase", c_double * 2 * 4)]
+
+
+class Action(_Options):
+    _fields_ = [("size", c_size_t), ("mass", c_double), ("csw", c_double), ("csw_temporal", c_double),
+                ("anisotropy", c_double), ("nu", c_double), ("boundary_phase", c_double * 2 * 4)]
+
+
+class SpinorLayout(_Options):
+    _fields_ = [("size", c_size_t), ("basis", c_int), ("reserved", c_int), ("first", c_int64), ("site", c_int64 * 4),
+                ("spin", c_int64), ("colour", c_int64), ("imaginary", c_int64), ("column", c_int64),
+                ("places", c_void_p)]
+
+
+class Result(ctypes.Structure):
+    _fields_ = [("iterated", c_double), ("device", c_double), ("reference", c_double), ("tolerance", c_double),
+                ("iterations", c_int), ("passed", c_int)]
+
+
+class Rule(_Options):
+    _fields_ = [("size", c_size_t), ("tolerance", c_double), ("iteration_limit", c_int), ("judge", c_int)]
+
+
+class Source(_Options):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("position", c_int * 4), ("momentum", c_int * 3), ("steps", c_int),
+                ("radius", c_double), ("seed", c_uint64)]
+
+
+class KrylovOptions(_Options):
+    _fields_ = [("size", c_size_t), ("device", c_int), ("outer", c_int), ("inner", c_int), ("columns", c_int)]
+
+
+class MultigridOptions(_Options):
+    _fields_ = [("size", c_size_t), ("device", c_int), ("levels", c_int), ("null_vectors", c_int), ("tune", c_int),
+                ("half_cycle", c_int), ("columns", c_int), ("seed", c_uint64)]
+
+
+class OverlapOptions(_Options):
+    _fields_ = [("size", c_size_t), ("device", c_int), ("kernel_modes", c_int), ("modes", c_int), ("reserved", c_int),
+                ("rho", c_double), ("mode_tolerance", c_double), ("boundary_phase", c_double * 2 * 4),
+                ("seed", c_uint64)]
+
+
+library = _open()
+
+
+def _declare(name: str, *arguments: Any, result: Any = c_int) -> None:
+    function = getattr(library, name)
+    function.argtypes, function.restype = arguments, result
+
+
+_numbers = POINTER(c_double)
+_declare("plaquette_error_text", c_int, result=c_char_p)
+_declare("plaquette_last_message", result=c_char_p)
+_declare("plaquette_version", result=c_char_p)
+_declare("plaquette_abi")
+_declare("plaquette_has_gpu")
+for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
+                     ("overlap", Overlap), ("propagator", Propagator)):
+    _declare(f"plaquette_{_kind}_free", POINTER(_type))
+_declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
+_declare("plaquette_lattice_box", Lattice, c_int * 4, c_int * 4)
+_declare("plaquette_gauge_create", POINTER(Gauge), Lattice, c_void_p, c_size_t, POINTER(LinkLayout))
+_declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
+_declare("plaquette_gauge_file_extents", c_char_p, c_int * 4)
+_declare("plaquette_gauge_write", Gauge, c_char_p, c_int)
+_declare("plaquette_gauge_plaquette", Gauge, POINTER(c_double))
+_declare("plaquette_krylov_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(KrylovOptions))
+_declare("plaquette_multigrid_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(MultigridOptions))
+_declare("plaquette_solver_setup_seconds", Solver, POINTER(c_double))
+_declare("plaquette_solve", Solver, c_void_p, c_void_p, c_size_t, c_int, POINTER(SpinorLayout), POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_solve", POINTER(Propagator), Solver, POINTER(Source), POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_results", Propagator, c_void_p)
+_declare("plaquette_pion", Propagator, _numbers, c_size_t)
+_declare("plaquette_rho", Propagator, _numbers, c_size_t)
+_declare("plaquette_meson", Propagator, c_int, c_int * 3, _numbers, c_size_t)
+_declare("plaquette_propagator_copy", Propagator, c_void_p, c_size_t, POINTER(SpinorLayout))
+_declare("plaquette_operator_create", POINTER(Operator), Gauge, POINTER(Action), c_int)
+_declare("plaquette_operator_apply", Operator, c_void_p, c_void_p, c_size_t, POINTER(SpinorLayout), c_int)
+_declare("plaquette_overlap_create", POINTER(Overlap), Gauge, POINTER(OverlapOptions))
+_declare("plaquette_overlap_index", Overlap, POINTER(c_int))
+_declare("plaquette_overlap_solve", c_void_p, Overlap, POINTER(Source), POINTER(c_double), c_int, POINTER(Rule))
+
+if library.plaquette_abi() != ABI:
+    raise ImportError(f"plaquette: expected a library with binary interface {ABI}, found {library.plaquette_abi()}")
+
+
+def text_of(code: int) -> str:
+    """Returns what a code means."""
+    return library.plaquette_error_text(code).decode()
+
+
+def call(name: str, *arguments: Any, numbers_are_there: bool = False) -> int:
+    """Calls a function and returns its code. Raises where it failed; but a result that did not pass is returned where
+    its numbers are there."""
+    code = getattr(library, name)(*arguments)
+    if code == SUCCESS or (numbers_are_there and code in (NOT_VERIFIED, NO_CONVERGENCE)):
+        return code
+    raise PlaquetteError(code, library.plaquette_last_message().decode())

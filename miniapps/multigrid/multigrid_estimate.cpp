@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/multigrid/multigrid_estimate.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "common/algebra/spinor.hpp"
+#include "common/solvers/schur_work.hpp"
+
+namespace plaquette {
+
+namespace {
+
+// Constants of the reports on H100 and H200 in validation/results (32^3x64, aggregates 4^4 and 2^4, 24 vectors).
+
+/// An application on the finest lattice with the vectors of the relaxation, by that of the operator alone.
+constexpr double with_vectors = 1.85;
+/// Complex numbers of a column that a coarse level reads or writes around an application, a site and component.
+constexpr double coarse_vectors = 20.0;
+/// Seconds of a coarse application on a GPU, however small the lattice is.
+constexpr double least_coarse = 1.9e-5;
+/// Seconds that the faces of a coarse lattice take on a GPU, a hop: packing, the message, another kernel.
+constexpr double coarse_hop = 1.0e-5;
+/// A solve by what its levels take when they are timed one by one.
+constexpr double of_levels = 0.95;
+/// Iterations where nobody says how many: measured, 12 to 22.
+constexpr int usual_iterations = 20;
+/// Seconds of a setup that do not depend on the lattice, on a GPU: memory, plans, hosts.
+constexpr double least_setup = 0.6;
+
+/// What the trials of the cycle end with nearly always, where they are free to.
+cycle_shape expected_shape(const multigrid_options& options) {
+  if (!options.open_choices().shape) return options.multigrid.shape();
+  cycle_shape shape = options.multigrid.shape();
+  shape.k_steps = 2;
+  shape.steps_after = {7, 4};
+  return shape;
+}
+
+kernel_time fine_application(const multigrid_options& options, const lattice_geometry& geometry, precision numbers,
+                             int columns, const machine_figures& machine) {
+  const reconstruct links = machine.is_gpu ? reconstruct::twelve : reconstruct::none;
+  kernel_work work;
+  work.bytes = with_vectors * 0.5 * static_cast<double>(geometry.local_volume()) *
+               schur_bytes_per_site(options.shared.action.has_clover(), columns, numbers, links);
+  work.share = machine.share_of(fmt::format("schur {} {}", name(numbers), stored_reals(links)), columns);
+  work.hops = 2;
+  work.overlap = options.shared.overlap;
+  const double projected = 0.5 * spinor_reals * bytes_of_real(numbers);
+  work.sent_a_site = 0.5 * columns * (projected + (numbers == precision::half ? 8.0 : 0.0));
+  work.read_a_site = 0.5 * columns * bytes_of_spinor(numbers);
+  return time_of(machine, divided(geometry.global(), geometry.grid()), work);
+}
+
+/// The red-black operator of a coarse lattice: two hops of eight matrices of n^2 complex numbers in 16 bits.
+kernel_time coarse_application(const extents& lattice, const extents& grid, double n, int columns,
+                               const machine_figures& machine) {
+  const divided_lattice part = divided(lattice, grid);
+  kernel_work work;
+  const double number = machine.is_gpu ? 4.0 : 8.0;
+  work.bytes = part.sites() * (8.0 * n * n * number + coarse_vectors * n * 8.0 * columns);
+  work.share = machine.share_of("coarse");
+  work.hops = 2;
+  work.least = machine.is_gpu ? least_coarse : machine.kernel;
+  work.sent_a_site = 0.5 * columns * n * 8.0;
+  kernel_time t = time_of(machine, part, work);
+  if (machine.is_gpu && t.messages > 0) t.seconds += work.hops * coarse_hop;
+  return t;
+}
+
+/// Relaxation of random vectors, inverse iterations, trials, and what is done once a site.
+double seconds_of_setup(const multigrid_options& options, const lattice_geometry& geometry, double cycle,
+                        double batched_cycle, const machine_figures& machine) {
+  const multigrid_parameters& p = options.multigrid;
+  const int vectors = p.coarsenings.front().vectors, batch = std::max(1, std::min(p.setup_batch, vectors));
+  const double batches = (vectors + batch - 1) / batch;
+  const double relaxation = batches * p.relaxation_iterations * 2.0 *
+                            fine_application(options, geometry, precision::single, batch, machine).seconds;
+  const double refinement = p.refinements * batches * batched_cycle;
+  const double trials = 4.0 * 24.0 * cycle;
+  // Orthonormal vectors and coarse operators: bytes a fine site that grow with the vectors.
+  const double once = static_cast<double>(geometry.local_volume()) * vectors * 96.0 * 1000.0 / machine.copy;
+  return (machine.is_gpu ? least_setup : 0.0) + relaxation + refinement + trials + once;
+}
+
+}  // namespace
+
+multigrid_times times_of_multigrid(const multigrid_options& options, const lattice_geometry& geometry, int columns,
+                                   const machine_figures& machine) {
+  const cycle_shape shape = expected_shape(options);
+  const multigrid_parameters& p = options.multigrid;
+  const precision of_cycle = options.cycle_precision == "half" ? precision::half : precision::single;
+  const std::vector<extents> lattices = lattices_of(p, geometry);
+  const double visits = shape.cycle == cycle_kind::v ? 1.0 : shape.cycle == cycle_kind::w ? 2.0 : shape.k_steps;
+  const double sum = seconds_of_sum(machine, volume(geometry.grid()));
+  const auto levels_for = [&](int width) {
+    std::vector<level_time> levels;
+    double cycles = 1.0, above = 1.0;  // of this lattice and of the one above
+    for (std::size_t k = 0; k < lattices.size(); ++k) {
+      const bool is_coarsest = k + 1 == lattices.size();
+      const int steps =
+          multigrid_parameters::on_lattice(shape.steps_after, k) + multigrid_parameters::on_lattice(p.steps_before, k);
+      level_time level;
+      level.application =
+          k == 0 ? fine_application(options, geometry, of_cycle, width, machine)
+                 : coarse_application(lattices[k], geometry.grid(), 2.0 * p.coarsenings[k - 1].vectors, width, machine);
+      level.applications =
+          is_coarsest ? cycles * (p.coarsest_steps + 1.0) : cycles * (steps + 1.0) + (k > 0 ? above : 0.2);
+      level.sums = is_coarsest ? cycles * (p.coarsest_steps / 6.0 + 1.0) : 3.0 * cycles;
+      level.seconds = level.applications * level.application.seconds + level.sums * sum;
+      levels.push_back(level);
+      above = cycles;
+      if (k + 2 < lattices.size()) cycles *= visits;
+    }
+    return levels;
+  };
+  const auto cycle_of = [](const std::vector<level_time>& levels) {
+    double seconds = 0.0;
+    for (const level_time& level : levels) seconds += level.seconds;
+    return of_levels * seconds;
+  };
+  multigrid_times times;
+  times.levels = levels_for(columns);
+  times.iteration = cycle_of(times.levels);
+  times.iterations = options.expected_iterations > 0 ? options.expected_iterations : usual_iterations;
+  times.solve = times.iterations * times.iteration / columns;
+  times.setup = seconds_of_setup(options, geometry, cycle_of(levels_for(1)),
+                                 cycle_of(levels_for(std::min(p.setup_batch, p.coarsenings.front().vectors))), machine);
+  return times;
+}
+
+}  // namespace plaquette

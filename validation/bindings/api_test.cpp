@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What callers in C++ get from plaquette/plaquette.hpp, against the libraries' own numbers and closed forms.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/algebra/gamma.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/observables/correlators.hpp"
+#include "cpu_ref/solvers.hpp"
+#include "cpu_ref/sources/sources.hpp"
+#include "plaquette/plaquette.hpp"
+#include "plaquette/waves.hpp"
+
+namespace plaquette {
+namespace {
+
+namespace plq = plaquette::api;
+using array = std::vector<double>;
+
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+constexpr plq::device where = plq::device::gpu;
+#else
+constexpr plq::device where = plq::device::cpu;
+#endif
+
+const coordinate small{4, 4, 4, 8};
+constexpr double mass = 0.3, csw = 1.0;
+
+gauge_configuration weak_links(const coordinate& extents) {
+  return cpu::weak_field_configuration(lattice_geometry(extents), 0.2, 5, {});
+}
+
+/// Links in an array by a function (site, mu, i, j) -> place of the real part.
+template <class Place>
+array array_of(const gauge_configuration& links, std::size_t length, std::int64_t imaginary, Place&& place) {
+  array numbers(length, std::numeric_limits<double>::quiet_NaN());  // gaps are not read
+  for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site)
+    for (int mu = 0; mu < 4; ++mu)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+          const complex<double> u = links.at_site(site)[static_cast<std::size_t>(mu)](i, j);
+          const std::int64_t at = place(links.geometry().local_coordinate(site), mu, i, j);
+          numbers.at(static_cast<std::size_t>(at)) = u.re;
+          numbers.at(static_cast<std::size_t>(at + imaginary)) = u.im;
+        }
+  return numbers;
+}
+
+array dense_array(const gauge_configuration& links) {
+  const extents& local = links.geometry().local();
+  return array_of(links, static_cast<std::size_t>(72 * volume(local)), 1,
+                  [&](const coordinate& x, int mu, int i, int j) {
+                    return 72 * lexicographic(x, local) + 18 * mu + 6 * i + 2 * j;
+                  });
+}
+
+plq::gauge_field field_of(const gauge_configuration& links) {
+  const plq::lattice lattice(links.geometry().global());
+  return {lattice, dense_array(links), plq::link_layout::dense(lattice.local())};
+}
+
+/// Expects an error of a code whose sentence holds these words.
+template <class Call>
+void expect_error(plq::code which, const std::string& words, Call&& call) {
+  try {
+    call();
+    FAIL() << "expected an error with '" << words << "'";
+  } catch (const plq::error& e) {
+    EXPECT_EQ(e.which(), which) << e.what();
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+  }
+}
+
+double largest_ratio(const std::vector<double>& a, const std::vector<double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double worst = 0.0;
+  for (std::size_t t = 0; t < a.size(); ++t) {
+    const double d = std::abs(a[t] / b.at(t) - 1.0);
+    if (!(d <= worst)) worst = d;
+  }
+  return worst;
+}
+
+/// Two solutions of residual r differ by r times the condition of M, some 20 here.
+constexpr double tolerance = 1e-12, same_pions = 4e-11;
+
+TEST(GaugeField, IsTheSameFromAnyOrderOfItsNumbers) {
+  const gauge_configuration links = weak_links(small);
+  const double expected = cpu::average_plaquette(links, {});
+  const plq::lattice lattice(small);
+  EXPECT_EQ(field_of(links).plaquette(), expected);
+
+  // Imaginary parts in an array of their own, t fastest, x backwards, columns first.
+  plq::link_layout layout;
+  const std::int64_t half = 36 * 512;
+  layout.imaginary = half;
+  layout.row = 1, layout.column = 3;
+  layout.direction = {0, 9, 18, 27};
+  layout.site = {-36 * 128, 36 * 32, 36 * 8, 36};
+  layout.first = 36 * 128 * 3;
+  const array backwards = array_of(links, 2 * 36 * 512, half, [&](const coordinate& x, int mu, int i, int j) {
+    return 36 * (x[3] + 8 * (x[2] + 4 * (x[1] + 4 * (3 - x[0])))) + 9 * mu + i + 3 * j;
+  });
+  EXPECT_EQ(plq::gauge_field(lattice, backwards, layout).plaquette(), expected);
+
+  // Even sites first, in structs of 80 reals whose links begin at the fifth.
+  plq::link_layout structs = plq::link_layout::dense(small);
+  std::vector<std::int64_t> places(512);
+  std::int64_t even = 0, odd = 256;
+  for (std::int64_t site = 0; site < 512; ++site)
+    places[static_cast<std::size_t>(site)] = 80 * (parity(coordinate_of(site, small)) == 0 ? even++ : odd++);
+  structs.places = places;
+  structs.first = 5;
+  const array of_structs = array_of(links, 80 * 512, 1, [&](const coordinate& x, int mu, int i, int j) {
+    return 5 + places[static_cast<std::size_t>(lexicographic(x, small))] + 18 * mu + 6 * i + 2 * j;
+  });
+  EXPECT_EQ(plq::gauge_field(lattice, of_structs, structs).plaquette(), expected);
+
+  // Floats: an error of 2^-24 for each of four links.
+  const array dense = dense_array(links);
+  const std::vector<float> floats(dense.begin(), dense.end());
+  EXPECT_NEAR(plq::gauge_field(lattice, floats, plq::link_layout::dense(small)).plaquette(), expected, 4 * 0x1p-24);
+}
+
+TEST(GaugeField, HasNoPhasesOfItsArray) {
+  const gauge_configuration links = weak_links(small);
+  const plq::lattice lattice(small);
+  gauge_configuration folded = links;
+  const complex<double> twist{std::cos(0.3), std::sin(0.3)};
+  for (std::int64_t site = 0; site < 512; ++site) {
+    const coordinate x = coordinate_of(site, small);
+    const int steps[4] = {x[3], x[3] + x[0], x[3] + x[0] + x[1], 0};
+    for (int mu = 0; mu < 4; ++mu) {
+      auto& u = folded.at_site(site)[static_cast<std::size_t>(mu)];
+      if (steps[mu] % 2 != 0) u = -1.0 * u;
+      if (mu == 3 && x[3] == 7) u = -1.0 * u;
+      if (mu == 1 && x[1] == 3) u = twist * u;
+    }
+  }
+  plq::link_layout layout = plq::link_layout::dense(small);
+  layout.staggered_phases = true;
+  layout.boundary_phase = {1.0, std::complex<double>(twist.re, twist.im), 1.0, -1.0};
+  // One rounding of some links.
+  EXPECT_NEAR(plq::gauge_field(lattice, dense_array(folded), layout).plaquette(), cpu::average_plaquette(links, {}),
+              1e-15);
+  layout.staggered_phases = false;
+  expect_error(plq::code::unusable_input, "SU(3)", [&] { plq::gauge_field(lattice, dense_array(folded), layout); });
+}
+
+TEST(GaugeField, RefusesWhatIsNone) {
+  const plq::lattice lattice(small);
+  array numbers = dense_array(weak_links(small));
+  const plq::link_layout dense = plq::link_layout::dense(small);
+  expect_error(plq::code::unusable_input, "at least",
+               [&] { plq::gauge_field(lattice, std::span(numbers).first(100), dense); });
+  plq::link_layout short_list = dense;
+  const std::vector<std::int64_t> few(511);
+  short_list.places = few;
+  expect_error(plq::code::unusable_input, "511", [&] { plq::gauge_field(lattice, numbers, short_list); });
+  numbers[12345] = std::numeric_limits<double>::quiet_NaN();
+  expect_error(plq::code::unusable_input, "SU(3)", [&] { plq::gauge_field(lattice, numbers, dense); });
+  expect_error(plq::code::unusable_input, "no/such", [&] { plq::gauge_field::read(lattice, "no/such"); });
+  expect_error(plq::code::unusable_input, "even extents", [] { plq::lattice({4, 4, 5, 4}); });
+}
+
+TEST(Propagator, IsThatOfTheLibrary) {
+  const auto links = std::make_shared<const gauge_configuration>(weak_links(small));
+  const cpu::context ctx(links->geometry(), {});
+  const auto direct = cpu::make_propagator_solver(
+      ctx, links, settings_of(fermion_action::isotropic(mass, csw), precision::double_, precision::double_));
+  direct->make_sources({.position = {1, 0, 2, 3}}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  direct->solve({.tolerance = tolerance});
+  cpu::propagator columns(12, spinor_configuration(links->geometry()));
+  for (int n = 0; n < 12; ++n) direct->get_solution(n, columns[static_cast<std::size_t>(n)]);
+  const std::vector<double> pion = cpu::pion_correlator(columns, {}), rho = cpu::rho_correlator(columns, {});
+
+  const plq::gauge_field field = field_of(*links);
+  const plq::action quarks{.mass = mass, .csw = csw};
+  for (plq::solver solver : {plq::make_propagator_solver(field, quarks, {.device = where}),
+                             plq::make_propagator_solver(field, quarks, {.device = where, .columns = 5}),
+                             plq::make_multigrid_solver(field, quarks, {.device = where})}) {
+    const plq::propagator quark = solver.solve({.position = {1, 0, 2, 3}}, {.tolerance = tolerance});
+    EXPECT_TRUE(quark.verdict().passed) << quark.verdict().text;
+    EXPECT_EQ(quark.report().outcome(), plq::code::success);
+    for (const plq::column_result& c : quark.report().columns) {
+      EXPECT_LE(c.reference, 1.1 * tolerance);
+      EXPECT_GT(c.iterations, 0);
+      EXPECT_NEAR(c.reference, c.device, 0.1 * tolerance);
+    }
+    EXPECT_LE(largest_ratio(quark.pion(), pion), same_pions);
+    EXPECT_LE(largest_ratio(quark.rho(), rho), same_pions);
+  }
+}
+
+TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
+  const gauge_configuration links = weak_links(small);
+  const plq::action quarks{.mass = mass, .csw = csw};
+  const plq::gauge_field field = field_of(links);
+  plq::solver solver = plq::make_propagator_solver(field, quarks, {.device = where, .columns = 2});
+  const plq::dirac_operator m(field, quarks, where);
+  // Three columns, the innermost index, in another basis.
+  plq::spinor_layout layout;
+  layout.column = 2, layout.colour = 6, layout.spin = 18;
+  layout.site = {72, 72 * 4, 72 * 16, 72 * 64};
+  layout.basis = plq::gamma_basis::openqcd;
+  array b(72 * 512), x(b.size()), back(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(1.0 + static_cast<double>(i));
+  const plq::solve_report report = solver.solve(x, b, 3, layout, {.tolerance = tolerance});
+  EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
+  ASSERT_EQ(report.columns.size(), 3u);
+  for (int n = 0; n < 3; ++n) {
+    plq::spinor_layout one = layout;
+    one.first = 2 * n;
+    m.apply(back, x, one);
+  }
+  double r2 = 0.0, b2 = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) r2 += std::pow(back[i] - b[i], 2), b2 += b[i] * b[i];
+  EXPECT_LE(std::sqrt(r2 / b2), 1.1 * tolerance);
+  // <a, M b> = <M^+ a, b>
+  array ma(b.size());
+  std::complex<double> left, right;
+  const plq::spinor_layout dense = plq::spinor_layout::dense(small);
+  const std::size_t size = 24 * 512;
+  const std::span<const double> first = std::span(b).first(size), second = std::span(b).subspan(size, size);
+  array mb(size), mda(size);
+  m.apply(mb, second, dense);
+  m.apply(mda, first, dense, true);
+  for (std::size_t i = 0; i < size; i += 2) {
+    left += std::conj(std::complex(first[i], first[i + 1])) * std::complex(mb[i], mb[i + 1]);
+    right += std::conj(std::complex(mda[i], mda[i + 1])) * std::complex(second[i], second[i + 1]);
+  }
+  EXPECT_LE(std::abs(left - right), 1e-12 * b2);
+
+  b[100] = std::numeric_limits<double>::infinity();
+  expect_error(plq::code::unusable_input, "finite", [&] { solver.solve(x, b, 3, layout); });
+  expect_error(plq::code::unusable_input, "at least", [&] { solver.solve(x, b, 4, layout); });
+  layout.spin = 6;
+  expect_error(plq::code::unusable_input, "two numbers", [&] { solver.solve(x, b, 3, layout); });
+}
+
+TEST(Verdict, IsNotPassedWithoutTheWork) {
+  plq::solver solver =
+      plq::make_propagator_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = where});
+  const plq::propagator stopped = solver.solve({}, {.iteration_limit = 1});
+  EXPECT_FALSE(stopped.verdict().passed);
+  EXPECT_TRUE(stopped.verdict().judged);
+  EXPECT_EQ(stopped.report().outcome(), plq::code::no_convergence);
+  const plq::propagator unjudged = solver.solve({}, {.judge = false});
+  EXPECT_FALSE(unjudged.verdict().passed);
+  EXPECT_FALSE(unjudged.verdict().judged);
+  EXPECT_EQ(unjudged.report().outcome(), plq::code::not_verified);
+  EXPECT_FALSE(plq::solve_report{}.verdict().passed);
+  plq::solve_report nan{.columns = {{.iterated = 0.0, .device = 0.0, .tolerance = 1.0, .passed = false}}};
+  nan.columns[0].reference = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(nan.verdict().passed);
+  EXPECT_TRUE(std::isnan(nan.verdict().worst));
+}
+
+TEST(Threads, SolveAtOnce) {
+  const plq::gauge_field field = field_of(weak_links({4, 4, 4, 4}));
+  plq::solver shared = plq::make_propagator_solver(field, {.mass = mass}, {.device = where});
+  const std::vector<double> expected = shared.solve({}).pion();
+  std::vector<std::vector<double>> found(4);
+  std::vector<std::thread> threads;
+  for (std::size_t n = 0; n < found.size(); ++n)
+    threads.emplace_back([&, n] {
+      plq::solver own = n < 2 ? plq::make_propagator_solver(field, {.mass = mass}, {.device = where}) : shared;
+      const plq::propagator quark = own.solve({});
+      if (quark.verdict().passed) found[n] = quark.pion();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& pion : found) EXPECT_EQ(pion, expected);
+}
+
+/// p = u = sin(pi (x - t)), and twice that. Polynomials of order 6 on cells of length h = 1/2 leave (pi h / 2)^7 / 7! =
+/// 4e-5 of it, and a step no more.
+TEST(Waves, OfSoundMoveWithItsSpeed) {
+  for (const auto precision : {plq::precision::double_, plq::precision::single}) {
+    plq::wave_solver solver(plq::wave_box{.cells = {4, 2, 2}, .periodic = {true, true, true}},
+                            {.order = 6, .device = where, .precision = precision, .columns = 2});
+    const auto positions = solver.positions();
+    const auto exact = [&](double t) {
+      std::vector<double> state(static_cast<std::size_t>(solver.size()));
+      const std::size_t n = positions.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        const double p = std::sin(std::numbers::pi * (positions[i][0] - t));
+        state[i] = state[n + i] = p;                    // p and u of the first column
+        state[4 * n + i] = state[5 * n + i] = 2.0 * p;  // and of the second
+      }
+      return state;
+    };
+    EXPECT_EQ(solver.fields(), 4);
+    solver.set_state(exact(0.0), 0.0);
+    const double before = solver.energies()[0];
+    const plq::verdict verdict = solver.advance(20, solver.stable_step());
+    EXPECT_TRUE(verdict.passed) << verdict.text;
+    std::vector<double> state(static_cast<std::size_t>(solver.size()));
+    solver.get_state(state);
+    const std::vector<double> expected = exact(solver.time());
+    for (std::size_t i = 0; i < state.size(); ++i) ASSERT_NEAR(state[i], expected[i], 1e-4);
+    EXPECT_NEAR(solver.energies()[0], before, 1e-4 * before);
+    EXPECT_NEAR(solver.energies()[1], 4.0 * solver.energies()[0], 1e-5 * before);
+
+    EXPECT_FALSE(solver.advance(1, solver.stable_step(), false).passed);
+    std::vector<double> nothing(state.size());
+    solver.set_state(nothing, 0.0);
+    EXPECT_FALSE(solver.advance(1, solver.stable_step()).passed);  // nothing moves
+    nothing[3] = std::numeric_limits<double>::quiet_NaN();
+    expect_error(plq::code::unusable_input, "finite", [&] { solver.set_state(nothing, 0.0); });
+    expect_error(plq::code::unusable_input, "numbers", [&] { solver.set_state(std::span(state).first(7), 0.0); });
+  }
+  expect_error(plq::code::unusable_input, "order", [] { plq::wave_solver(plq::wave_box{}, {.order = 12}); });
+}
+
+#ifndef PLAQUETTE_TEST_GPU_BACKEND
+
+/// Take links g(x) g(x+mu)^+ with g = diag(e^(-i p x), e^(i p x), 1). The wall of colour 0 without momentum is g times
+/// the wall of momentum p on unit links. So its propagator is g times that one, and has the same |S|^2.
+TEST(WallSource, WithMomentumIsAWallInAnotherGauge) {
+  const coordinate extents{4, 4, 4, 8};
+  const lattice_geometry geometry(extents);
+  const std::array<int, 3> momentum{1, 0, -1};
+  gauge_configuration gauge = cpu::unit_configuration(geometry);
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    for (std::size_t mu = 0; mu < 3; ++mu) {
+      const double angle = 2.0 * std::numbers::pi * momentum[mu] / 4.0;
+      auto& u = gauge.at_site(site)[mu];
+      u(0, 0) = {std::cos(angle), std::sin(angle)};
+      u(1, 1) = {std::cos(angle), -std::sin(angle)};
+    }
+  const plq::action quarks{.mass = mass};
+  const plq::lattice lattice(extents);
+  const auto of_colour_0 = [&](const gauge_configuration& links, const plq::source& from) {
+    plq::solver solver = plq::make_propagator_solver(field_of(links), quarks);
+    const plq::propagator quark = solver.solve(from, {.tolerance = tolerance});
+    EXPECT_TRUE(quark.verdict().passed);
+    array columns(12 * 24 * 512);
+    quark.copy_to(columns, plq::spinor_layout::dense(extents));
+    std::vector<double> sums(8);
+    for (std::size_t n = 0; n < 12; n += 3)
+      for (std::size_t i = 0; i < 24 * 512; ++i) sums[i / (24 * 64)] += std::pow(columns[n * 24 * 512 + i], 2);
+    return sums;
+  };
+  const auto moving =
+      of_colour_0(cpu::unit_configuration(geometry), {.kind = plq::source_kind::wall, .momentum = momentum});
+  const auto resting = of_colour_0(gauge, {.kind = plq::source_kind::wall});
+  EXPECT_LE(largest_ratio(moving, resting), same_pions);
+  const auto other = of_colour_0(cpu::unit_configuration(geometry), {.kind = plq::source_kind::wall});
+  EXPECT_GT(largest_ratio(moving, other), 0.01);
+}
+
+/// Correlators do not know of the gauge, momenta included, whatever Gamma is.
+TEST(Mesons, AreGaugeInvariant) {
+  const coordinate extents{4, 4, 4, 4};
+  const gauge_configuration links = weak_links(extents);
+  const auto g = cpu::random_gauge_transformation(links.geometry(), 3, {});
+  const auto quark_on = [&](const gauge_configuration& u) {
+    plq::solver solver = plq::make_propagator_solver(field_of(u), {.mass = mass, .csw = csw});
+    return solver.solve({}, {.tolerance = tolerance});
+  };
+  const plq::propagator quark = quark_on(links), other = quark_on(cpu::transformed(links, g, {}));
+  double pion_scale = 0.0;
+  for (const double value : quark.pion()) pion_scale = std::max(pion_scale, value);
+  for (int number = 0; number < 16; ++number)
+    for (const std::array<int, 3>& p : {std::array{0, 0, 0}, std::array{1, 0, 0}, std::array{0, 1, -1}}) {
+      const auto a = quark.correlator(static_cast<plq::meson>(number), p),
+                 b = other.correlator(static_cast<plq::meson>(number), p);
+      ASSERT_EQ(a.size(), 4u);
+      for (std::size_t t = 0; t < 4; ++t) EXPECT_LE(std::abs(a[t] - b[t]), same_pions * pion_scale) << number;
+    }
+  expect_error(plq::code::unusable_input, "0 to 15", [&] { quark.correlator(static_cast<plq::meson>(16)); });
+}
+
+/// Free quarks: the number of a meson means its Gamma. With parity and cubic symmetry, gamma_x, gamma_y and gamma_z are
+/// one; Gamma and gamma_5 times it differ by signs alone under charge conjugation; momenta along x and y are one.
+TEST(Mesons, OfFreeQuarksHaveTheSymmetriesOfTheLattice) {
+  const coordinate extents{4, 4, 4, 8};
+  plq::solver solver =
+      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+  const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
+  const std::vector<double> pion = quark.pion();
+  const auto meson = [&](int number, const std::array<int, 3>& p = {0, 0, 0}) {
+    return quark.correlator(static_cast<plq::meson>(number), p);
+  };
+  const auto expect_same = [&](const auto& a, const auto& b) {
+    for (std::size_t t = 0; t < 8; ++t) EXPECT_LE(std::abs(a[t] - b[t]), same_pions * pion[t]);
+  };
+  const auto pseudoscalar = meson(15);
+  for (std::size_t t = 0; t < 8; ++t) EXPECT_NEAR(pseudoscalar[t].real(), pion[t], 1e-13 * pion[t]);
+  expect_same(meson(1), meson(2));
+  expect_same(meson(2), meson(4));
+  expect_same(meson(3), meson(5));    // tensors gamma_x gamma_y, gamma_x gamma_z
+  expect_same(meson(9), meson(10));   // and with gamma_t
+  expect_same(meson(14), meson(13));  // axial vectors
+  expect_same(meson(15, {1, 0, 0}), meson(15, {0, 1, 0}));
+  expect_same(meson(15, {1, 0, 0}), meson(15, {0, 0, -1}));
+  EXPECT_LT(meson(15, {1, 0, 0})[4].real(), 0.99 * pion[4]);  // heavier
+  for (const auto& value : meson(15, {1, 0, 0})) EXPECT_NEAR(value.imag(), 0.0, same_pions * pion[0]);
+  const std::vector<double> rho = quark.rho();
+  for (std::size_t t = 0; t < 8; ++t) EXPECT_NEAR(std::abs(meson(1)[t].real()), rho[t], same_pions * rho[0]);
+}
+
+TEST(NoiseSource, IsNoiseOfItsKindOnItsTimeSlice) {
+  const coordinate extents{4, 4, 4, 4};
+  plq::solver solver =
+      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+  const plq::dirac_operator m(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+  const plq::spinor_layout dense = plq::spinor_layout::dense(extents);
+  const std::size_t size = 24 * 256;
+  for (const auto kind : {plq::source_kind::z2, plq::source_kind::z4}) {
+    const plq::propagator quark =
+        solver.solve({.kind = kind, .position = {0, 0, 0, 2}, .seed = 7}, {.tolerance = tolerance});
+    array columns(12 * size), b(size);
+    quark.copy_to(columns, dense);
+    m.apply(b, std::span(columns).first(size), dense);
+    std::complex<double> sum;
+    int imaginary = 0;
+    for (std::size_t site = 0; site < 256; ++site)
+      for (std::size_t i = 0; i < 12; ++i) {
+        const std::complex value(b[24 * site + 2 * i], b[24 * site + 2 * i + 1]);
+        const bool is_noise = i == 0 && site / 64 == 2;
+        EXPECT_NEAR(std::abs(value), is_noise ? 1.0 : 0.0, 1e-10);
+        if (is_noise) sum += value, imaginary += std::abs(value.imag()) > 0.5 ? 1 : 0;
+      }
+    EXPECT_LT(std::abs(sum), 24.0);  // three standard deviations of 64 numbers
+    const bool is_real = kind == plq::source_kind::z2;
+    EXPECT_NEAR(imaginary, is_real ? 0 : 32, is_real ? 0 : 16);
+  }
+  expect_error(plq::code::unusable_input, "momentum",
+               [&] { solver.solve({.kind = plq::source_kind::point, .momentum = {1, 0, 0}}); });
+}
+
+TEST(Overlap, SolvesAndIsJudged) {
+  plq::overlap_solver solver =
+      plq::make_overlap_solver(field_of(weak_links({4, 4, 4, 4})), {.kernel_modes = 4, .modes = 2});
+  EXPECT_EQ(solver.eigenvalues().size() % 2, static_cast<std::size_t>(std::abs(solver.index()) % 2));
+  const std::vector<double> masses{0.2, 0.4};
+  const auto quarks = solver.solve({}, masses, {.tolerance = 1e-7});
+  ASSERT_EQ(quarks.size(), 2u);
+  for (const plq::propagator& quark : quarks) {
+    EXPECT_TRUE(quark.verdict().passed) << quark.verdict().text;
+    for (const double value : quark.pion()) EXPECT_GT(value, 0.0);
+  }
+  EXPECT_GT(quarks[0].pion()[2], quarks[1].pion()[2]);  // the lighter quark reaches farther
+  const std::vector<double> descending{0.4, 0.2};
+  expect_error(plq::code::unusable_input, "ascend", [&] { solver.solve({}, descending); });
+  expect_error(plq::code::unusable_input, "rho",
+               [&] { plq::make_overlap_solver(field_of(weak_links({4, 4, 4, 4})), {.rho = 3.0}); });
+}
+
+TEST(Device, ThatIsNotThereIsRefused) {
+  if (plq::has_gpu()) return;
+  expect_error(plq::code::not_available, "gpu", [] {
+    plq::make_propagator_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = plq::device::gpu});
+  });
+}
+
+#endif
+
+}  // namespace
+}  // namespace plaquette

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Callers that do everything wrong: each is refused with a code and a sentence, and what is right works afterwards. */
+#include <math.h>
+#include <plaquette/plaquette.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect_at(int line, const char* call, int found, int expected, const char* words) {
+  const int said = expected == PLAQUETTE_SUCCESS || words == NULL || strstr(plaquette_last_message(), words) != NULL;
+  if (found == expected && said) return;
+  ++failures;
+  fprintf(stderr, "line %d: %s: expected %d (%s) with '%s', found %d: %s\n", line, call, expected,
+          plaquette_error_text(expected), words == NULL ? "" : words, found, plaquette_last_message());
+}
+#define EXPECT(call, code, words) expect_at(__LINE__, #call, call, code, words)
+#define OK(call) EXPECT(call, PLAQUETTE_SUCCESS, NULL)
+#define REFUSED(call, words) EXPECT(call, PLAQUETTE_UNUSABLE_INPUT, words)
+#define NO_HANDLE(call) EXPECT(call, PLAQUETTE_INVALID_HANDLE, "no such")
+
+enum { sites = 4 * 4 * 4 * 4, link_reals = 72 * sites, spinor_reals = 24 * sites };
+static const int extents[4] = {4, 4, 4, 4};
+
+static double* smooth_links(void) {
+  double* const u = calloc(link_reals, sizeof *u);
+  if (u == NULL) exit(PLAQUETTE_OUT_OF_MEMORY);
+  for (int n = 0; n < 4 * sites; ++n) {
+    const double a = 0.4 * sin(1.0 + n / 4 + 3 * (n % 4)), b = 0.3 * cos(0.7 * n), phases[3] = {a, b, -a - b};
+    for (int c = 0; c < 3; ++c) u[18 * n + 8 * c] = cos(phases[c]), u[18 * n + 8 * c + 1] = sin(phases[c]);
+  }
+  return u;
+}
+
+static double* numbers(double scale) {
+  double* const b = malloc(sizeof *b * spinor_reals);
+  if (b == NULL) exit(PLAQUETTE_OUT_OF_MEMORY);
+  for (int i = 0; i < spinor_reals; ++i) b[i] = scale * sin(1.0 + i);
+  return b;
+}
+
+static void wrong_lattices(void) {
+  plaquette_lattice lattice;
+  const int odd[4] = {4, 4, 3, 4}, negative[4] = {4, -4, 4, 4}, huge[4] = {1 << 30, 4, 4, 4};
+  const int most[4] = {512, 1024, 1024, 1024}, more[4] = {32768, 32768, 32768, 32768};
+  REFUSED(plaquette_lattice_create(NULL, extents, NULL), "null");
+  REFUSED(plaquette_lattice_create(&lattice, NULL, NULL), "null");
+  REFUSED(plaquette_lattice_create(&lattice, odd, NULL), "4x4x3x4");
+  REFUSED(plaquette_lattice_create(&lattice, negative, NULL), "even extents");
+  REFUSED(plaquette_lattice_create(&lattice, huge, NULL), "even extents");
+  REFUSED(plaquette_lattice_create(&lattice, more, NULL), "absurdly large");
+  plaquette_lattice_options options = PLAQUETTE_LATTICE_DEFAULTS;
+  options.grid[0] = 2, options.grid[1] = options.grid[2] = options.grid[3] = 1;
+  REFUSED(plaquette_lattice_create(&lattice, extents, &options), "grid of 1 ranks");
+  options.size = 3;
+  REFUSED(plaquette_lattice_create(&lattice, extents, &options), "size = 3");
+  /* It can be named, but no array is large enough for it. */
+  double few[72] = {0};
+  plaquette_link_layout layout;
+  plaquette_gauge gauge;
+  OK(plaquette_lattice_create(&lattice, most, NULL));
+  OK(plaquette_link_layout_dense(&layout, most, PLAQUETTE_X_FASTEST));
+  REFUSED(plaquette_gauge_create(&gauge, lattice, few, 72, &layout), "at least");
+  OK(plaquette_lattice_free(&lattice));
+}
+
+static void wrong_links(plaquette_lattice lattice) {
+  double* const u = smooth_links();
+  plaquette_gauge gauge = {7};
+  plaquette_link_layout layout, wrong;
+  OK(plaquette_link_layout_dense(&layout, extents, PLAQUETTE_X_FASTEST));
+  REFUSED(plaquette_link_layout_dense(&wrong, extents, 2), "order of sites");
+  REFUSED(plaquette_gauge_create(&gauge, lattice, NULL, link_reals, &layout), "null");
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, NULL), "null");
+  REFUSED(plaquette_gauge_create(NULL, lattice, u, link_reals, &layout), "null");
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals - 1, &layout), "at least");
+  wrong = layout, wrong.site[3] *= 2;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "strides");
+  wrong = layout, wrong.first = -2;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "strides");
+  wrong = layout, wrong.site[0] = 0;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "another one");
+  wrong = layout, wrong.site[0] = INT64_MAX;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "2^40");
+  wrong = layout, wrong.number = 9;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "type of numbers");
+  wrong = layout, wrong.boundary_phase[3][0] = 0.5;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "length 1");
+  wrong = layout, wrong.boundary_phase[3][0] = NAN;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "length 1");
+  if (gauge.key != 0) ++failures, fprintf(stderr, "a refused gauge field left a handle\n");
+  const double kept = u[100 * 72];
+  u[100 * 72] = NAN;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout), "SU(3)");
+  u[100 * 72] = kept + 1e-6;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout), "SU(3)");
+  u[100 * 72] = INFINITY;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout), "SU(3)");
+  REFUSED(plaquette_gauge_read(&gauge, lattice, "/no/such/file"), "/no/such/file");
+  REFUSED(plaquette_gauge_read(&gauge, lattice, NULL), "null");
+  free(u);
+}
+
+static void wrong_solves(plaquette_gauge gauge) {
+  plaquette_solver solver;
+  plaquette_propagator quark;
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS, bad;
+  plaquette_rule rule = PLAQUETTE_RULE_DEFAULTS;
+  plaquette_result results[12];
+  double *const b = numbers(1.0), *const x = numbers(0.0), pion[4];
+  action.mass = 0.3;
+  bad = action, bad.mass = NAN;
+  REFUSED(plaquette_krylov_create(&solver, gauge, &bad, NULL), "finite");
+  bad = action, bad.anisotropy = 0.0;
+  REFUSED(plaquette_krylov_create(&solver, gauge, &bad, NULL), "anisotropy");
+  plaquette_krylov_options krylov = PLAQUETTE_KRYLOV_DEFAULTS;
+  krylov.columns = 0;
+  REFUSED(plaquette_krylov_create(&solver, gauge, &action, &krylov), "columns");
+  krylov.columns = 1, krylov.outer = PLAQUETTE_HALF;
+  REFUSED(plaquette_krylov_create(&solver, gauge, &action, &krylov), "precision");
+  krylov.outer = PLAQUETTE_DOUBLE, krylov.device = 5;
+  REFUSED(plaquette_krylov_create(&solver, gauge, &action, &krylov), "device");
+  plaquette_multigrid_options multigrid = PLAQUETTE_MULTIGRID_DEFAULTS;
+  multigrid.levels = 1;
+  REFUSED(plaquette_multigrid_create(&solver, gauge, &action, &multigrid), "levels");
+  if (!plaquette_has_gpu()) {
+    krylov.device = PLAQUETTE_GPU;
+    EXPECT(plaquette_krylov_create(&solver, gauge, &action, &krylov), PLAQUETTE_NOT_AVAILABLE, "gpu");
+  }
+  krylov.device = PLAQUETTE_CPU;
+  OK(plaquette_krylov_create(&solver, gauge, &action, &krylov));
+  REFUSED(plaquette_solve(solver, NULL, b, spinor_reals, 1, NULL, NULL, results), "null");
+  REFUSED(plaquette_solve(solver, x, NULL, spinor_reals, 1, NULL, NULL, results), "null");
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, 2, NULL, NULL, results), "at least");
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals - 1, 1, NULL, NULL, results), "at least");
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, 0, NULL, NULL, results), "columns");
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, -3, NULL, NULL, results), "columns");
+  rule.tolerance = NAN;
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &rule, results), "tolerance");
+  rule.tolerance = 1e-10, rule.iteration_limit = 0;
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &rule, results), "iteration");
+  plaquette_source source = PLAQUETTE_SOURCE_DEFAULTS;
+  source.position[2] = 4;
+  REFUSED(plaquette_propagator_solve(&quark, solver, &source, NULL, results), "outside");
+  source.position[2] = 0, source.kind = 17;
+  REFUSED(plaquette_propagator_solve(&quark, solver, &source, NULL, results), "kind of source");
+  b[77] = NAN;
+  REFUSED(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results), "finite");
+  b[77] = 0.5;
+
+  /* What did not converge, or was not judged, does not pass. */
+  rule.iteration_limit = 1;
+  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &rule, results), PLAQUETTE_NO_CONVERGENCE, "failed");
+  if (results[0].passed || !(results[0].reference > 1e-3)) ++failures, fprintf(stderr, "one iteration passed\n");
+  rule.iteration_limit = 1000, rule.judge = 0;
+  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &rule, results), PLAQUETTE_NOT_VERIFIED, "not judged");
+  if (results[0].passed || !isnan(results[0].reference)) ++failures, fprintf(stderr, "what was not judged passed\n");
+  rule.judge = 1, rule.iteration_limit = 1;
+  EXPECT(plaquette_propagator_solve(&quark, solver, NULL, &rule, results), PLAQUETTE_NO_CONVERGENCE, "failed");
+  EXPECT(plaquette_pion(quark, pion, 4), PLAQUETTE_NO_CONVERGENCE, "failed");
+  REFUSED(plaquette_pion(quark, pion, 3), "room for 4");
+  REFUSED(plaquette_pion(quark, NULL, 4), "null");
+  REFUSED(plaquette_meson(quark, 16, NULL, b, 8), "meson");
+  OK(plaquette_propagator_free(&quark));
+
+  /* And what is right is solved. */
+  OK(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results));
+  if (!results[0].passed || !(results[0].reference <= 1.1e-10)) ++failures, fprintf(stderr, "the solve did not pass\n");
+  OK(plaquette_solver_free(&solver));
+  free(b);
+  free(x);
+}
+
+static void freed_handles(plaquette_lattice lattice, plaquette_gauge gauge) {
+  plaquette_solver solver = {0}, copy;
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
+  double *const b = numbers(1.0), *const x = numbers(0.0), average;
+  action.mass = 0.3;
+  NO_HANDLE(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, NULL));
+  OK(plaquette_solver_free(&solver)); /* none */
+  OK(plaquette_krylov_create(&solver, gauge, &action, NULL));
+  copy = solver;
+  OK(plaquette_solver_free(&solver));
+  if (solver.key != 0) ++failures, fprintf(stderr, "a freed handle is not zero\n");
+  NO_HANDLE(plaquette_solve(copy, x, b, spinor_reals, 1, NULL, NULL, NULL));
+  NO_HANDLE(plaquette_solver_free(&copy));
+  REFUSED(plaquette_solver_free(NULL), "null");
+  const plaquette_gauge of_another_kind = {lattice.key};
+  NO_HANDLE(plaquette_gauge_plaquette(of_another_kind, &average));
+  const plaquette_gauge invented = {0x1234567812345678};
+  NO_HANDLE(plaquette_gauge_plaquette(invented, &average));
+  OK(plaquette_gauge_plaquette(gauge, &average));
+  free(b);
+  free(x);
+}
+
+/* Threads. Each solves for a right-hand side of its own, with its own solver or all with one. */
+typedef struct {
+  plaquette_solver solver;
+  double scale;
+  double *b, *x;
+  int code;
+  plaquette_result result;
+} job;
+
+static void* solve(void* argument) {
+  job* const j = argument;
+  j->code = 0;
+  for (int n = 0; n < 3 && j->code == 0; ++n)
+    j->code = plaquette_solve(j->solver, j->x, j->b, spinor_reals, 1, NULL, NULL, &j->result);
+  return NULL;
+}
+
+static void threads(plaquette_gauge gauge, int solvers) {
+  enum { count = 3 };
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
+  plaquette_krylov_options options = PLAQUETTE_KRYLOV_DEFAULTS;
+  options.columns = 1;
+  plaquette_solver made[count];
+  job jobs[count];
+  pthread_t running[count];
+  action.mass = 0.3;
+  for (int n = 0; n < solvers; ++n) OK(plaquette_krylov_create(&made[n], gauge, &action, &options));
+  for (int n = 0; n < count; ++n) {
+    jobs[n] = (job){.solver = made[n % solvers], .b = numbers(1.0 + n), .x = numbers(0.0)};
+    pthread_create(&running[n], NULL, solve, &jobs[n]);
+  }
+  for (int n = 0; n < count; ++n) pthread_join(running[n], NULL);
+  for (int n = 0; n < count; ++n) {
+    if (jobs[n].code != 0 || !jobs[n].result.passed) ++failures, fprintf(stderr, "a thread's solve did not pass\n");
+    /* The right-hand sides are multiples of each other, and so are the solutions. */
+    for (int i = 0; i < spinor_reals; ++i)
+      if (!(fabs(jobs[n].x[i] / (1.0 + n) - jobs[0].x[i]) <= 1e-8)) {
+        ++failures, fprintf(stderr, "a thread's solution is not its own\n");
+        break;
+      }
+  }
+  for (int n = 0; n < count; ++n) free(jobs[n].b), free(jobs[n].x);
+  for (int n = 0; n < solvers; ++n) OK(plaquette_solver_free(&made[n]));
+}
+
+int main(void) {
+  plaquette_lattice lattice;
+  plaquette_gauge gauge;
+  plaquette_link_layout layout;
+  double* const u = smooth_links();
+  if (plaquette_abi() != PLAQUETTE_ABI || strcmp(plaquette_version(), PLAQUETTE_VERSION) != 0) return 1;
+  for (int code = -2; code < 90; ++code)
+    if (plaquette_error_text(code) == NULL) return 1;
+  OK(plaquette_lattice_create(&lattice, extents, NULL));
+  OK(plaquette_link_layout_dense(&layout, extents, PLAQUETTE_X_FASTEST));
+  OK(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout));
+  wrong_lattices();
+  wrong_links(lattice);
+  wrong_solves(gauge);
+  freed_handles(lattice, gauge);
+  threads(gauge, 3);
+  threads(gauge, 1);
+  /* What is made of a lattice lives on when its handle has gone. */
+  OK(plaquette_lattice_free(&lattice));
+  double average;
+  OK(plaquette_gauge_plaquette(gauge, &average));
+  OK(plaquette_gauge_free(&gauge));
+  free(u);
+  printf(failures == 0 ? "all refused as they should be\n" : "%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

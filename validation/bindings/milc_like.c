@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program as MILC's are: its own struct of a site, even sites first, staggered phases and the antiperiodic boundary in its
+   links, MPI of its own. Argument: a file for the links. Prints its pion, as the examples do. */
+#include <math.h>
+#include <plaquette/plaquette.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef WITH_MPI
+#include <mpi.h>
+#endif
+
+typedef struct { double real, imag; } complex_number;
+typedef struct { complex_number e[3][3]; } su3_matrix;
+typedef struct { complex_number c[3]; } su3_vector;
+typedef struct {
+  short x, y, z, t;
+  char parity;
+  int index;
+  su3_vector phi;
+  su3_matrix link[4];
+  float mass;
+} site;
+
+static const int extents[4] = {4, 4, 4, 8};
+static int rank = 0;
+
+static void check(int code, const char* call) {
+  if (code == PLAQUETTE_SUCCESS) return;
+  fprintf(stderr, "rank %d: %s: %s: %s\n", rank, call, plaquette_error_text(code), plaquette_last_message());
+#ifdef WITH_MPI
+  MPI_Abort(MPI_COMM_WORLD, code);
+#endif
+  exit(code);
+}
+#define CHECK(call) check(call, #call)
+
+/* Multiplies two columns by a rotation: SU(2) in SU(3). */
+static void rotate(su3_matrix* u, int a, int b, double angle, double phase) {
+  const double c = cos(angle), sr = sin(angle) * cos(phase), si = sin(angle) * sin(phase);
+  for (int i = 0; i < 3; ++i) {
+    const complex_number p = u->e[i][a], q = u->e[i][b];
+    /* p' = c p - conj(s) q, q' = s p + c q */
+    u->e[i][a].real = c * p.real - (sr * q.real + si * q.imag);
+    u->e[i][a].imag = c * p.imag - (sr * q.imag - si * q.real);
+    u->e[i][b].real = c * q.real + (sr * p.real - si * p.imag);
+    u->e[i][b].imag = c * q.imag + (sr * p.imag + si * p.real);
+  }
+}
+
+static void make_link(su3_matrix* u, int x, int y, int z, int t, int mu) {
+  memset(u, 0, sizeof *u);
+  for (int i = 0; i < 3; ++i) u->e[i][i].real = 1.0;
+  rotate(u, 0, 1, 0.4 * sin(1.0 + x + 2 * y + 3 * mu), 0.3 * z + t);
+  rotate(u, 1, 2, 0.5 * cos(2.0 + z + 2 * t - mu), 0.7 * x - y);
+  rotate(u, 0, 2, 0.3 * sin(0.5 * x * y + z - t + mu), 1.1 * mu);
+}
+
+static void multiply_by_phases(site* s) {
+  const int steps[4] = {s->t, s->t + s->x, s->t + s->x + s->y, 0};
+  for (int mu = 0; mu < 4; ++mu) {
+    double sign = steps[mu] % 2 ? -1.0 : 1.0;
+    if (mu == 3 && s->t == extents[3] - 1) sign = -sign;
+    for (int k = 0; k < 9; ++k) {
+      s->link[mu].e[k / 3][k % 3].real *= sign;
+      s->link[mu].e[k / 3][k % 3].imag *= sign;
+    }
+  }
+}
+
+int main(int argc, char** argv) {
+  plaquette_lattice_options options = PLAQUETTE_LATTICE_DEFAULTS;
+#ifdef WITH_MPI
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  options.has_mpi = 1;
+  options.communicator = MPI_Comm_c2f(MPI_COMM_WORLD);
+#endif
+  plaquette_lattice lattice;
+  int local[4], origin[4];
+  CHECK(plaquette_lattice_create(&lattice, extents, &options));
+  CHECK(plaquette_lattice_box(lattice, local, origin));
+
+  const int sites = local[0] * local[1] * local[2] * local[3];
+  site* const field = calloc((size_t)sites, sizeof *field);
+  int64_t* const places = malloc(sizeof *places * (size_t)sites);
+  if (field == NULL || places == NULL) return PLAQUETTE_OUT_OF_MEMORY;
+  int next_even = 0, next_odd = sites / 2;
+  for (int n = 0; n < sites; ++n) {
+    const int x = n % local[0] + origin[0], y = n / local[0] % local[1] + origin[1],
+              z = n / (local[0] * local[1]) % local[2] + origin[2], t = n / (local[0] * local[1] * local[2]) + origin[3];
+    const int is_odd = (x + y + z + t) % 2;
+    const int at = is_odd ? next_odd++ : next_even++;
+    site* const s = &field[at];
+    s->x = (short)x, s->y = (short)y, s->z = (short)z, s->t = (short)t, s->parity = is_odd ? 1 : 2, s->index = at;
+    for (int mu = 0; mu < 4; ++mu) make_link(&s->link[mu], x, y, z, t, mu);
+    multiply_by_phases(s);
+    places[n] = at * (int64_t)(sizeof(site) / sizeof(double));
+  }
+
+  plaquette_link_layout layout;
+  CHECK(plaquette_link_layout_dense(&layout, local, PLAQUETTE_X_FASTEST));
+  layout.first = (int64_t)(offsetof(site, link) / sizeof(double));
+  layout.places = places;
+  layout.staggered = 1;
+  layout.boundary_phase[3][0] = -1.0;
+  for (int mu = 0; mu < 4; ++mu) layout.direction[mu] = mu * (int64_t)(sizeof(su3_matrix) / sizeof(double));
+  plaquette_gauge gauge;
+  CHECK(plaquette_gauge_create(&gauge, lattice, field, sites * sizeof(site) / sizeof(double), &layout));
+  if (argc > 1) CHECK(plaquette_gauge_write(gauge, argv[1], 1));
+  double average;
+  CHECK(plaquette_gauge_plaquette(gauge, &average));
+
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
+  plaquette_rule rule = PLAQUETTE_RULE_DEFAULTS;
+  action.mass = 0.2, action.csw = 1.0, rule.tolerance = 1e-12;
+  plaquette_solver krylov, multigrid;
+  plaquette_propagator quark, same;
+  plaquette_result results[12];
+  CHECK(plaquette_krylov_create(&krylov, gauge, &action, NULL));
+  CHECK(plaquette_propagator_solve(&quark, krylov, NULL, &rule, results));
+  CHECK(plaquette_multigrid_create(&multigrid, gauge, &action, NULL));
+  CHECK(plaquette_propagator_solve(&same, multigrid, NULL, &rule, results));
+  double pion[8], again[8], worst = 0.0;
+  CHECK(plaquette_pion(quark, pion, 8));
+  CHECK(plaquette_pion(same, again, 8));
+  for (int t = 0; t < 8; ++t) worst = fmax(worst, fabs(again[t] / pion[t] - 1.0));
+  /* Two residuals of 1e-12 times the condition of M. */
+  const int agree = worst <= 2e-11;
+  if (rank == 0) {
+    for (int t = 0; t < 8; ++t) printf("%.15e\n", pion[t]);
+    fprintf(stderr, "plaquette %.12f; two solvers' pions differ by %.1e\n", average, worst);
+    printf("VERIFIED %s\n", agree ? "PASSED" : "FAILED");
+  }
+  CHECK(plaquette_propagator_free(&quark));
+  CHECK(plaquette_propagator_free(&same));
+  CHECK(plaquette_solver_free(&krylov));
+  CHECK(plaquette_solver_free(&multigrid));
+  CHECK(plaquette_gauge_free(&gauge));
+  CHECK(plaquette_lattice_free(&lattice));
+  free(field);
+  free(places);
+#ifdef WITH_MPI
+  MPI_Finalize();
+#endif
+  return agree ? 0 : 1;
+}

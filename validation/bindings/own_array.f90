@@ -1,0 +1,112 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! A Fortran program from its own array to a pion correlator, refused calls on the way. Argument: a file for the links.
+program own_array
+  use plaquette
+  implicit none
+  integer(c_int), parameter :: extents(4) = [4, 4, 4, 8]
+  ! t comes first here, and directions are arrays of their own.
+  complex(c_double_complex), target :: u(8, 4, 4, 4, 3, 3, 4)
+  complex(c_double_complex), allocatable :: columns(:, :, :, :, :, :, :), back(:, :, :, :, :, :)
+  type(plaquette_lattice) :: lattice
+  type(plaquette_gauge) :: gauge, freed
+  type(plaquette_solver) :: solver
+  type(plaquette_operator) :: m
+  type(plaquette_propagator) :: quark
+  type(plaquette_link_layout) :: layout
+  type(plaquette_spinor_layout) :: spinors
+  type(plaquette_action) :: action
+  type(plaquette_rule) :: rule
+  type(plaquette_result) :: results(12)
+  real(c_double) :: correlator(8), average
+  integer(c_int) :: code
+  integer :: mu, x, y, z, t, n, spin, colour
+  real(c_double) :: a, b, worst
+  character(len=256) :: file
+
+  call require(plaquette_abi() == 1, 'the binary interface is 1')
+  call require(all_sizes_are_right(), 'structures have the sizes of C')
+  u = 0
+  do t = 1, 8; do z = 1, 4; do y = 1, 4; do x = 1, 4; do mu = 1, 4
+    a = 0.6_c_double * sin(1.571_c_double * (x + 2 * y + z + mu))
+    b = 0.5_c_double * cos(0.785_c_double * (t + mu * x)) - 0.2_c_double * y
+    u(t, z, y, x, 1, 1, mu) = cmplx(cos(a), sin(a), c_double_complex)
+    u(t, z, y, x, 2, 2, mu) = cmplx(cos(b), sin(b), c_double_complex)
+    u(t, z, y, x, 3, 3, mu) = cmplx(cos(a + b), -sin(a + b), c_double_complex)
+  end do; end do; end do; end do; end do
+  layout%site = [256, 64, 16, 2]    ! in reals: of x, y, z, t
+  layout%row = 1024
+  layout%column = 3072
+  layout%direction = [0, 9216, 18432, 27648]
+
+  call check(plaquette_lattice_create(lattice, extents, plaquette_lattice_options()))
+  code = plaquette_gauge_create(gauge, lattice, u, size(u, kind=c_size_t), layout)
+  call require(code == plaquette_unusable_input .and. index(plaquette_last_message(), 'at least') > 0, 'half an array is refused')
+  call check(plaquette_gauge_create(gauge, lattice, u, 2 * size(u, kind=c_size_t), layout))
+  if (command_argument_count() > 0) then
+    call get_command_argument(1, file)
+    call check(plaquette_gauge_write(gauge, file, 1))
+  end if
+  action%mass = 0.2_c_double
+  action%csw = 1
+  rule%tolerance = 1e-12_c_double
+  call check(plaquette_krylov_create(solver, gauge, action, plaquette_krylov_options()))
+  call check(plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results))
+  call require(all(results%passed == 1 .and. results%reference <= results%tolerance), 'all columns passed')
+  call check(plaquette_pion(quark, correlator, 8_c_size_t))
+
+  ! M times a column is its source.
+  spinors = plaquette_spinors_of_fortran(extents)
+  allocate (columns(3, 4, 4, 4, 4, 8, 12), back(3, 4, 4, 4, 4, 8))
+  call check(plaquette_propagator_copy(quark, columns, 2 * size(columns, kind=c_size_t), spinors))
+  call check(plaquette_operator_create(m, gauge, action, plaquette_cpu))
+  worst = 0
+  do n = 1, 12
+    call check(plaquette_operator_apply(m, back, columns(:, :, :, :, :, :, n), 2 * size(back, kind=c_size_t), spinors, 0))
+    colour = mod(n - 1, 3) + 1
+    spin = (n - colour) / 3 + 1
+    back(colour, spin, 1, 1, 1, 1) = back(colour, spin, 1, 1, 1, 1) - 1
+    worst = max(worst, sqrt(sum(abs(back)**2)))
+  end do
+  call require(worst <= 2e-12_c_double, 'M x = b by the operator')
+
+  freed = gauge
+  call check(plaquette_gauge_free(gauge))
+  call require(plaquette_gauge_plaquette(freed, average) == plaquette_invalid_handle, 'a freed handle is refused')
+  call check(plaquette_propagator_free(quark))
+  call check(plaquette_operator_free(m))
+  call check(plaquette_solver_free(solver))
+  call check(plaquette_lattice_free(lattice))
+  do n = 1, 8
+    print '(es23.15)', correlator(n)
+  end do
+  print '(a)', 'VERIFIED PASSED'
+
+contains
+
+  subroutine check(result)
+    integer(c_int), intent(in) :: result
+    if (result == plaquette_success) return
+    print '(3a)', plaquette_error_text(result), ': ', plaquette_last_message()
+    error stop
+  end subroutine
+
+  subroutine require(is_so, what)
+    logical, intent(in) :: is_so
+    character(len=*), intent(in) :: what
+    if (is_so) return
+    print '(2a)', 'not so: ', what
+    error stop
+  end subroutine
+
+  logical function all_sizes_are_right()
+    type(plaquette_lattice_options) :: lattice_options
+    type(plaquette_source) :: source
+    type(plaquette_krylov_options) :: krylov
+    type(plaquette_multigrid_options) :: multigrid
+    type(plaquette_overlap_options) :: overlap
+    all_sizes_are_right = c_sizeof(lattice_options) == lattice_options%size .and. c_sizeof(layout) == layout%size .and. &
+      c_sizeof(action) == action%size .and. c_sizeof(spinors) == spinors%size .and. c_sizeof(rule) == rule%size .and. &
+      c_sizeof(source) == source%size .and. c_sizeof(krylov) == krylov%size .and. &
+      c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size
+  end function
+end program

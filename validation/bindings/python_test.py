@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Python package: arrays of any strides, verdicts, errors, handles, threads, scipy. Numbers are those of the C library,
+which other tests compare with the suite's."""
+import gc
+import os
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import plaquette
+
+EXTENTS = (4, 4, 4, 8)
+MASS, CSW = 0.3, 1.0
+
+
+def smooth_links(extents=EXTENTS):
+    """Diagonal links [t][z][y][x][mu][i][j]."""
+    shape = (*extents[::-1], 4)
+    n = np.arange(np.prod(shape)).reshape(shape)
+    a, b = 0.5 * np.sin(1.0 + n), 0.4 * np.cos(0.3 * n)
+    links = np.zeros((*shape, 3, 3), np.complex128)
+    for i, phase in enumerate((a, b, -a - b)):
+        links[..., i, i] = np.exp(1j * phase)
+    return links
+
+
+class Calls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.array = smooth_links()
+        cls.lattice = plaquette.Lattice(EXTENTS)
+        cls.links = plaquette.Gauge(cls.lattice, cls.array)
+        cls.solver = plaquette.krylov(cls.links, MASS, CSW)
+        cls.quark = cls.solver.solve(plaquette.Source(), tolerance=1e-12)
+
+    def test_the_plaquette_is_that_of_a_formula(self):
+        u, total = self.array, 0.0
+        axis = {mu: 3 - mu for mu in range(4)}
+        for mu in range(4):
+            for nu in range(mu):
+                up = np.roll(u[..., nu, :, :], -1, axis[mu]), np.roll(u[..., mu, :, :], -1, axis[nu])
+                loop = u[..., mu, :, :] @ up[0] @ np.conj(np.swapaxes(u[..., nu, :, :] @ up[1], -1, -2))
+                total += np.trace(loop, axis1=-2, axis2=-1).real.mean() / 18.0
+        self.assertAlmostEqual(self.links.plaquette(), total, delta=1e-14)
+
+    def test_arrays_are_used_where_they_lie(self):
+        for array, axes in ((np.ascontiguousarray(self.array.transpose(4, 3, 2, 1, 0, 5, 6)), "mxyztij"),
+                            (np.ascontiguousarray(self.array.swapaxes(5, 6)).swapaxes(5, 6), "tzyxmij"),
+                            (np.ascontiguousarray(self.array[::-1, :, ::-1])[::-1, :, ::-1], "tzyxmij"),
+                            (np.repeat(self.array, 3, axis=2)[:, :, ::3], "tzyxmij")):
+            self.assertEqual(plaquette.Gauge(self.lattice, array, axes).plaquette(), self.links.plaquette())
+        single = plaquette.Gauge(self.lattice, self.array.astype(np.complex64))
+        self.assertAlmostEqual(single.plaquette(), self.links.plaquette(), delta=4 * 2.0**-24)
+
+    def test_a_file_has_the_same_links(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "links.ildg")
+            self.links.write(path)
+            with self.assertRaises(plaquette.PlaquetteError):
+                self.links.write(path)
+            read = plaquette.Gauge.read(path)
+            self.assertEqual(read.lattice.extents, EXTENTS)
+            self.assertEqual(read.plaquette(), self.links.plaquette())
+
+    def test_a_propagator_tells_its_verdict(self):
+        self.assertTrue(self.quark.verdict)
+        self.assertEqual(len(self.quark.verdict.columns), 12)
+        pion = self.quark.pion()
+        self.assertTrue(pion.verdict)
+        self.assertTrue((2.0 * pion).verdict)
+        columns = self.quark.columns()
+        np.testing.assert_allclose(np.sum(np.abs(columns)**2, axis=(0, 2, 3, 4, 5, 6)), pion, rtol=1e-13)
+        np.testing.assert_allclose(self.quark.meson(15).real, pion, rtol=1e-12)
+        other = plaquette.multigrid(self.links, MASS, CSW).solve(plaquette.Source(), tolerance=1e-12)
+        np.testing.assert_allclose(other.pion(), pion, rtol=4e-11)
+
+    def test_what_did_not_pass_says_so(self):
+        stopped = self.solver.solve(plaquette.Source(), iteration_limit=1)
+        self.assertFalse(stopped.verdict)
+        self.assertFalse(stopped.pion().verdict)
+        with self.assertRaises(plaquette.PlaquetteError):
+            stopped.verdict.require()
+        self.assertFalse(self.solver.solve(plaquette.Source(), judge=False).verdict)
+
+    def test_the_operator_undoes_the_solve(self):
+        m = plaquette.Dirac(self.links, MASS, CSW)
+        rng = np.random.default_rng(1)
+        b = rng.normal(size=(2, *self.lattice.shape, 4, 3)) + 1j * rng.normal(size=(2, *self.lattice.shape, 4, 3))
+        solution = self.solver.solve_for(b)
+        self.assertTrue(solution.verdict, str(solution.verdict))
+        self.assertEqual(len(solution.verdict.columns), 2)
+        for n in range(2):
+            self.assertLessEqual(np.linalg.norm(m.apply(solution.x[n]) - b[n]), 1.1e-10 * np.linalg.norm(b[n]))
+        inner = np.moveaxis(b, 0, -1).copy()
+        again = self.solver.solve_for(inner, axes="tzyxscn")
+        np.testing.assert_allclose(np.moveaxis(again.x, -1, 0), solution.x, atol=1e-8)
+        left = np.vdot(b[0], m.apply(b[1]))
+        self.assertAlmostEqual(left, np.vdot(m.apply(b[0], dagger=True), b[1]), delta=1e-9)
+
+    def test_operators_of_scipy(self):
+        try:
+            from scipy.sparse.linalg import LinearOperator, aslinearoperator, gmres
+        except ImportError:
+            self.skipTest("scipy (python3-scipy) is not there")
+        m = plaquette.Dirac(self.links, 1.0)
+        self.assertIsInstance(m.as_linear_operator(), LinearOperator)
+        b = np.ones(m.shape[0], np.complex128)
+        x, failed = gmres(aslinearoperator(m), b, atol=0.0)
+        self.assertEqual(failed, 0)
+        inverse = plaquette.krylov(self.links, 1.0).as_linear_operator()
+        np.testing.assert_allclose(inverse @ b, x, atol=1e-4)
+        np.testing.assert_allclose(m.as_linear_operator().H @ b, m.rmatvec(b))
+
+    def test_hostile_callers_are_refused(self):
+        refused = lambda: self.assertRaises(plaquette.PlaquetteError)
+        with refused():
+            plaquette.Lattice((4, 4, 3, 4))
+        with refused():
+            plaquette.Lattice((4, 4))
+        with refused():
+            plaquette.Gauge(self.lattice, self.array[1:])
+        with refused():
+            plaquette.Gauge(self.lattice, self.array.real)
+        with refused():
+            plaquette.Gauge(self.lattice, self.array, "tzyxmii")
+        with refused():
+            plaquette.Gauge(self.lattice, np.broadcast_to(self.array[:1], self.array.shape))
+        damaged = self.array.copy()
+        damaged[3, 1, 2, 0, 1, 0, 0] = np.nan
+        with refused():
+            plaquette.Gauge(self.lattice, damaged)
+        with refused():
+            plaquette.krylov(self.links, np.nan)
+        with refused():
+            plaquette.krylov(self.links, MASS, inner="quadruple")
+        with refused():
+            self.solver.solve(plaquette.Source(position=(0, 0, 0, 8)))
+        with refused():
+            self.solver.solve_for(np.full((*self.lattice.shape, 4, 3), np.nan + 0j))
+        with refused():
+            self.solver.solve_for(np.ones((2, 2)))
+        with plaquette.Lattice((4, 4, 4, 4)) as lattice:
+            pass
+        with self.assertRaises(plaquette.PlaquetteError) as caught:
+            plaquette.Gauge(lattice, smooth_links((4, 4, 4, 4)))
+        self.assertEqual(caught.exception.code, 8)
+
+    def test_what_is_made_of_an_object_outlives_it(self):
+        links = plaquette.Gauge(plaquette.Lattice((4, 4, 4, 4)), smooth_links((4, 4, 4, 4)))
+        solver = plaquette.krylov(links, MASS)
+        del links
+        gc.collect()
+        self.assertTrue(solver.solve(plaquette.Source("wall", momentum=(1, 0, 0))).verdict)
+
+    def test_threads_solve_at_once(self):
+        pions = [None] * 3
+
+        def run(n):
+            pions[n] = plaquette.krylov(self.links, MASS, CSW).solve(plaquette.Source(), tolerance=1e-12).pion()
+
+        threads = [threading.Thread(target=run, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for pion in pions:
+            np.testing.assert_array_equal(pion, self.quark.pion())
+
+
+if __name__ == "__main__":
+    unittest.main()
