@@ -139,8 +139,9 @@ void overlap_program::choose_batch(const app_run& run) {
   std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
   run.world.maximum(std::span(taken));
   const double free = -taken[0];  // where there is least
-  for (const bool modes_in_single : {true, false})
-    for (const int batch : {12, 6, 4, 3, 2, 1}) {
+  // Narrow batches cost more than modes of H in double precision do in the inner steps.
+  for (const int batch : {12, 6, 4, 3, 2, 1})
+    for (const bool modes_in_single : {true, false}) {
       p.modes_in_single = modes_in_single;
       p.batch = batch;
       const overlap_memory memory = memory_of(options_, run.geometry);
