@@ -34,8 +34,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && norm != 0 ? std::sqrt(difference / norm) : INFINITY;
 }
 
-/// Returns the shortest of at least three runs after a first one, and of more while `budget` seconds last. A budget of
-/// 0 is for tests: the first run alone.
+/// Returns the shortest of three runs or more that last `budget` seconds, after a first one; of fewer where runs are
+/// long. A budget of 0 is for tests: the first run alone.
 double time_of(rung& r, double budget) {
   const auto once = [&] {
     const auto begin = std::chrono::steady_clock::now();
@@ -43,7 +43,7 @@ double time_of(rung& r, double budget) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   double best = once(), total = 0;
-  for (int i = 0; budget > 0 && (i < 3 || total < budget); ++i) {
+  for (int i = 0; budget > 0 && ((i < 3 && total < 10 * budget) || total < budget); ++i) {
     const double seconds = once();
     best = std::min(best, seconds), total += seconds;
   }

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Chapters of docs/book and ladders: lists them, or builds, tests and times one. Sourced by ./plaquette.
+# shellcheck disable=SC2034,SC2154 # root and preset are those of ./plaquette
+
+# Lists the chapters with their titles, and how to run them.
+learn_list() {
+  local number file ladder rung title
+  say "Chapters (./plaquette learn NUMBER):"
+  while read -r number file ladder rung; do
+    [[ $number =~ ^[0-9]+$ ]] || continue
+    title=$(sed -n '1s/^# *//p' "$root/docs/book/$file")
+    case "$ladder ${rung:-0}" in
+      '- 0') rung="read it: docs/book/$file" ;;
+      *' 0') rung="ladder $ladder" ;;
+      *) rung="ladder $ladder, rung $rung" ;;
+    esac
+    printf '  %-32s %s\n' "$title" "$rung"
+  done <"$root/docs/book/chapters.txt"
+  say
+  say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
+}
+
+learn_ladders() {
+  local folder names=()
+  for folder in "$root"/ladder/*/; do names+=("$(basename "$folder")"); done
+  say "${names[*]}"
+}
+
+# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference]
+learn() {
+  local words=() size=small ladder rung=0 file='' status=0 number line
+  while [[ $# -gt 0 ]]; do
+    case $1 in
+      --size) size=${2-}; shift 2 || shift ;;
+      -*) fail "learn: unknown argument '$1'; ./plaquette help lists them" ;;
+      *) words+=("$1"); shift ;;
+    esac
+  done
+  case $size in
+    nano | small | reference) ;;
+    *) fail "learn: --size is nano, small or reference, got '$size'" ;;
+  esac
+  if [[ ${#words[@]} -eq 0 ]]; then learn_list; return; fi
+  ladder=${words[0]}
+  if [[ $ladder =~ ^[0-9]+$ ]]; then
+    line=$(grep -E "^$ladder " "$root/docs/book/chapters.txt") ||
+      fail "learn: there is no chapter $ladder; ./plaquette learn lists them"
+    [[ ${#words[@]} -eq 1 ]] || fail "learn: a chapter has no '${words[1]}'; a ladder has rungs: ./plaquette learn LADDER RUNG"
+    read -r number file ladder rung <<<"$line"
+    say "chapter $number   docs/book/$file"
+    if [[ $ladder == - ]]; then say "no ladder   the chapter has the commands to run"; return; fi
+  else
+    [[ -d $root/ladder/$ladder ]] || fail "learn: there is no ladder '$ladder'; there are: $(learn_ladders)"
+    rung=${words[1]-0}
+    [[ $rung =~ ^[0-9]+$ ]] || fail "learn: RUNG is a number, got '$rung'"
+  fi
+  preset=$(choose_preset)
+  configure_once
+  compile plaquette-ladder
+  local out=$root/out/book name=$ladder
+  [[ $rung == 0 ]] || name=$ladder-$rung
+  mkdir -p "$out"
+  local arguments=("$ladder" --size "$size" --table "$out/$name.md")
+  [[ $rung == 0 ]] || arguments+=(--rung "$rung")
+  say
+  "$(build_folder)/ladder/plaquette-ladder" "${arguments[@]}" || status=$?
+  [[ $status -le 1 ]] || return "$status"
+  say "ROWS       $out/$name.md"
+  if python_with matplotlib >/dev/null; then
+    plot ladder.py "$out/$name.md" --output "$out/$name.png" && say "PICTURE    $out/$name.png"
+  else
+    say "no picture  Python has no matplotlib here"
+  fi
+  return "$status"
+}

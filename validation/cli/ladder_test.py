@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ladders and the book: the driver finds a wrong rung, rungs are pages, chapters are whole."""
+import glob
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+BOOK = os.path.join(ROOT, "docs", "book")
+MOST_LINES = 120
+
+
+def text_of(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def run(variable, *arguments):
+    return subprocess.run([os.environ[variable], *arguments, "--seconds", "0"], capture_output=True, text=True, timeout=60)
+
+
+def rungs():
+    return [os.path.relpath(path, ROOT) for path in sorted(glob.glob(os.path.join(ROOT, "ladder", "*", "[0-9]*")))]
+
+
+class Driver(unittest.TestCase):
+    def test_a_wrong_rung_fails(self):
+        for ladder, words in (("off", "rung 2: 2.7e-04 from rung 1, expected at most 1.0e-04"), ("nan", "rung 2"),
+                              ("short", "rung 2"), ("nan-oracle", "rung 1")):
+            with self.subTest(ladder=ladder):
+                result = run("PLAQUETTE_BROKEN_LADDER", ladder)
+                self.assertEqual(result.returncode, 1, result.stdout)
+                self.assertIn("VERIFIED   FAILED", result.stdout)
+                self.assertIn(words, result.stdout)
+
+    def test_a_rung_is_shown_with_the_one_below_and_tested_against_the_first(self):
+        result = run("PLAQUETTE_BROKEN_LADDER", "off", "--rung", "3")
+        self.assertEqual(re.findall(r"^\| (\d) ", result.stdout, re.MULTILINE), ["2", "3"])
+        self.assertEqual(result.returncode, 1, result.stdout)
+
+    def test_what_is_no_ladder_is_refused(self):
+        for arguments in (("dance",), ("dirac-cpu", "--rung", "99"), ("dirac-cpu", "--size", "huge")):
+            self.assertEqual(run("PLAQUETTE_LADDER", *arguments).returncode, 2, arguments)
+
+    def test_the_list_names_each_rung_once(self):
+        listed = re.findall(r"^  (\d+)  ", run("PLAQUETTE_LADDER").stdout, re.MULTILINE)
+        self.assertEqual(len(listed), len(rungs()))
+
+    def test_rows_are_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.md")
+            self.assertEqual(run("PLAQUETTE_LADDER", "dirac-cpu", "--size", "nano", "--rung", "2", "--table", path).returncode, 0)
+            self.assertRegex(text_of(path), r"(?m)^\| 2 \| half spinors \| [0-9.]+ \|")
+
+
+class Pages(unittest.TestCase):
+    def test_rungs_are_pages_that_name_themselves(self):
+        self.assertGreater(len(rungs()), 8)
+        for path in rungs():
+            self.assertLessEqual(text_of(path).count("\n"), MOST_LINES, path)
+            self.assertIn(path, text_of(path), f"{path}: expected its own name in its first comment")
+
+    def test_chapters_are_whole(self):
+        lines = [line.split() for line in text_of("docs", "book", "chapters.txt").split("\n") if line[:1].isdigit()]
+        self.assertEqual([int(line[0]) for line in lines], list(range(1, len(lines) + 1)))
+        self.assertEqual({line[1] for line in lines} | {"README.md"}, {os.path.basename(p) for p in glob.glob(BOOK + "/*.md")})
+        for number, name, ladder, *rung in lines:
+            text = text_of("docs", "book", name)
+            self.assertTrue(text.startswith(f"# {number}. "), name)
+            for heading in ("The program", "What to expect", "What to watch", "Exercises"):
+                self.assertIn(f"\n## {heading}\n", text, name)
+            self.assertEqual(len(re.findall(r"(?m)^\d\. ", text.split("## Exercises")[1])), 3, f"{name}: three exercises")
+            self.assertIn(name, text_of("docs", "book", "README.md"))
+            if ladder != "-":
+                self.assertTrue(rung[0] == "0" or glob.glob(os.path.join(ROOT, "ladder", ladder, rung[0] + "_*")), name)
+
+    def test_names_in_chapters_exist(self):
+        for path in glob.glob(BOOK + "/*.md") + [os.path.join(ROOT, "docs", "glossary.md"), os.path.join(ROOT, "ladder", "README.md")]:
+            for name in re.findall(r"`((?:common|cpu_ref|gpu|ladder|miniapps|validation|plots|data|docs)/[\w./-]+)`", text_of(path)):
+                self.assertTrue(os.path.exists(os.path.join(ROOT, name)), f"{path}: {name}")
+
+
+if __name__ == "__main__":
+    unittest.main()
