@@ -326,9 +326,9 @@ class Results(OverlapTest):
     def test_ranks_share_the_lattice_and_find_the_same(self):
         if not harness.MPIEXEC:
             self.skipTest("built without MPI")
-        problem = ("--lattice", "2x2x4x8", "--overlap-modes", "1", "--until")
-        alone = self.report(*problem, "overlap-modes")["observables"]
-        for ranks, until in ((2, "overlap-modes"), (8, "modes")):
+        for ranks, lattice, until in ((2, "2x2x2x4", "overlap-modes"), (8, "2x2x4x8", "modes")):
+            problem = ("--lattice", lattice, "--overlap-modes", "1", "--until")
+            alone = self.report(*problem, until)["observables"]
             path = self.path("ranks.json")
             result = run(*self.options((*problem, until)), "--json", path, ranks=ranks)
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
