@@ -63,14 +63,18 @@ def multigrid():
     yield BATCH, "multigrid", "H200", 1, "FOM", "--size device --batches 12"
     for report, card, ranks, batch in (("h200/multigrid-32x64", "H200", 1, 1), ("h200/multigrid-32x64-smeared", "H200", 1, 1),
                                        ("h200/multigrid-32x64-1345", "H200", 1, 1), ("h200/multigrid-32x64-batch", "H200", 1, 12),
-                                       ("h100/two/multigrid-1", "H100", 1, 1), ("h100/two/multigrid-2", "H100", 2, 1)):
+                                       ("h100/two/multigrid-1", "H100", 1, 4), ("h100/two/multigrid-2", "H100", 2, 4)):
         yield (report + ".json", "multigrid", card, ranks, "FOM", MULTIGRID.format(batch))
+    for ranks in (1, 2):
+        yield "several-gpus.md", "multigrid", "H100", ranks, "FOM", MULTIGRID.format(1) + " --expected-iterations 21"
 
 
 def nodal_dg():
     for order, box in ((3, "29x29x29"), (5, "21x21x21"), (7, "16x16x16"), (8, "14x14x14")):
         for equations in ("acoustics", "maxwell"):
             yield (f"h200/dg/{equations}-{order}-gpu.json", "nodal-dg", "H200", 1, "FOM", DG.format(equations, order, box))
+    for ranks in (1, 2):  # 162 000 elements
+        yield "several-gpus.md", "nodal-dg", "H100", ranks, "FOM", DG.format("maxwell", 4, "30x30x30")
     for ranks in (1, 2):  # a mesh of 15628 elements
         yield f"h100/dg/case-{ranks}.json", "nodal-dg", "H100", ranks, "FOM", DG.format("maxwell", 7, "14x14x13")
 
@@ -82,7 +86,9 @@ def overlap():
         yield (f"h100/overlap-16x32-{tolerance}.txt", "overlap-propagator", "H100", 1, "FOM",
                OVERLAP.format("16x16x16x32", 60, 30, tolerance, LIGHT))
     for ranks in (1, 2):
-        yield ("several-gpus.md", "overlap-propagator", "H200", ranks, "seconds of modes of H",
+        yield (f"h100/two/overlap-{ranks}.json", "overlap-propagator", "H100", ranks, "FOM",
+               "--gauge weak:0.2 --lattice 16x16x16x32 --modes 80 --overlap-modes 30 --masses 0.03,0.1")
+        yield ("several-gpus.md", "overlap-propagator", "H100", ranks, "seconds of modes of H",
                OVERLAP.format("24x24x24x64", 40, 8, "1e-6", LIGHT) + " --until modes")
 
 
@@ -95,7 +101,10 @@ def rows_of(name):
 IN_TEXTS = {(BATCH, "mixed-precision-solver"): 1 / 1.299, (BATCH, "multigrid"): 1 / 0.05783,
             (LIGHT_MASS, "mixed-precision-solver"): 0.5778,
             ("h100/overlap-16x32-1e-5.txt", 1): 694.0, ("h100/overlap-16x32-1e-6.txt", 1): 700.2,
-            ("h100/overlap-16x32-1e-7.txt", 1): 589.0, ("several-gpus.md", 1): 6.64, ("several-gpus.md", 2): 4.17}
+            ("h100/overlap-16x32-1e-7.txt", 1): 589.0,
+            ("several-gpus.md", "overlap-propagator", 1): 7.81, ("several-gpus.md", "overlap-propagator", 2): 4.38,
+            ("several-gpus.md", "multigrid", 1): 1 / 0.1766, ("several-gpus.md", "multigrid", 2): 1 / 0.1051,
+            ("several-gpus.md", "nodal-dg", 1): 162000 * 35 / 410e-6, ("several-gpus.md", "nodal-dg", 2): 162000 * 35 / 243e-6}
 
 
 def mean_iterations():
@@ -114,7 +123,7 @@ def mean_iterations():
 
 def measured_of(row, runs, figures):
     report, program, _, ranks, quantity, _ = row
-    for key in ((report, ranks), (report, program)):
+    for key in ((report, ranks), (report, program), (report, program, ranks)):
         if key in IN_TEXTS:
             return IN_TEXTS[key]
     if quantity.startswith("GFLOP/s"):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Double precision by pairs of floats, for hardware that has few units for double: high + low, where low is below half
-/// a unit in the last place of high. A pair has about 48 bits. The range is that of float: magnitudes below about 1e-30
-/// lose bits of low. (Dekker 1971; Joldes, Muller, Popescu, ACM TOMS 44, 2017)
+/// Double precision by pairs of floats, for hardware that has few units for double. A number is high + low. Low is
+/// below half a unit in the last place of high. A pair has about 48 bits. The range is that of float: magnitudes below
+/// about 1e-30 lose bits of low. (Dekker 1971; Joldes, Muller, Popescu, ACM TOMS 44, 2017)
 #pragma once
 
 #include <cmath>

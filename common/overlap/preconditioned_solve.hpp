@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/algebra/largest.hpp"
@@ -30,8 +33,33 @@ struct direction_block {
   Field images() const { return view(w, 0, size); }
 };
 
-/// The directions Z of one column, with W = D Z and the inner products of both. Storage grows by blocks.
-template <field_batch Field>
+/// A field of double precision that is rounded at the first use of it in single precision.
+template <field_batch Field, field_batch InnerField>
+class rounded_once {
+ public:
+  explicit rounded_once(const Field& x) : x_(&x) {}
+  /// Returns it as blocks of V take it.
+  template <class V>
+  const V& as_blocks_of() {
+    if constexpr (std::same_as<V, Field>) {
+      return *x_;
+    } else {
+      if (!rounded_) {
+        rounded_ = like(*x_, x_->columns(), as<InnerField>);
+        convert(*rounded_, *x_);
+      }
+      return *rounded_;
+    }
+  }
+
+ private:
+  const Field* x_;
+  std::optional<InnerField> rounded_;
+};
+
+/// The directions Z of one column, with W = D Z and the inner products of both. Storage grows by blocks. Directions
+/// whose images are no better than single precision may be kept in it.
+template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
   static constexpr int block_length = 8;
@@ -41,64 +69,80 @@ class search_space {
     if (first.size == 0) return;
     blocks_.push_back(first);
     size_ = first.size;
+    zz_ = overlaps(first.directions(), first.directions());
     zw_ = overlaps(first.directions(), first.images());
     ww_ = overlaps(first.images(), first.images());
-    has_first_ = true;
+    first_blocks_ = 1;
   }
 
   int size() const { return size_; }
 
   /// Takes out of one column what lies along the directions.
   void project(Field& t) const {
-    for (int pass = 0; pass < 2; ++pass)
-      for (const direction_block<Field>& block : blocks_)
-        subtract_combinations(t, block.directions(), inner_products(block.directions(), t));
+    for (int pass = 0; pass < 2; ++pass) {
+      rounded_once<Field, InnerField> rounded(t);
+      std::optional<InnerField> sum;  // of what is in single precision
+      for (const auto& any : blocks_)
+        std::visit(
+            [&]<class V>(const direction_block<V>& block) {
+              if constexpr (std::same_as<V, Field>) {
+                subtract_combinations(t, block.directions(), inner_products(block.directions(), t));
+              } else {
+                const InnerField& in = rounded.template as_blocks_of<V>();
+                start(sum, in);
+                add_combinations(*sum, block.directions(), inner_products(block.directions(), in));
+              }
+            },
+            any);
+      if (sum) add_rounded(t, *sum, -1.0);
+    }
   }
 
-  /// \param both  a direction of norm 1, orthogonal to the others, and what D makes of it
-  void append(const Field& both) {
-    const Field q = view(both, 0, 1), dq = view(both, 1, 1);
-    if (std::ssize(blocks_) == (has_first_ ? 1 : 0) || blocks_.back().size == block_length)
-      blocks_.push_back({like(q, block_length), like(q, block_length), 0});
-    direction_block<Field>& last = blocks_.back();
-    Field z = view(last.z, last.size, 1), w = view(last.w, last.size, 1);
-    copy(z, q);
-    copy(w, dq);
-    ++last.size;
+  /// \param both       a direction of norm 1, orthogonal to the others, and what D makes of it
+  /// \param as_single  both are kept in single precision, which they have
+  void append(const Field& both, bool as_single) {
+    if (as_single)
+      push_back<InnerField>(both);
+    else
+      push_back<Field>(both);
     const int k = size_++;
+    zz_ = grown(zz_);
     zw_ = grown(zw_);
     ww_ = grown(ww_);
+    rounded_once<Field, InnerField> rounded(both);
     int row = 0;
-    for (const direction_block<Field>& block : blocks_) {
-      const host_matrix of_z = overlaps(block.directions(), dq), of_w = overlaps(block.images(), both);
-      for (int i = 0; i < block.size; ++i, ++row) {
-        zw_(row, k) = of_z(i, 0);
-        zw_(k, row) = conj(of_w(i, 0));
-        ww_(row, k) = of_w(i, 1);
-        ww_(k, row) = conj(of_w(i, 1));
-      }
-    }
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const V& pair = rounded.template as_blocks_of<V>();
+            const host_matrix of_z = overlaps(block.directions(), pair), of_w = overlaps(block.images(), pair);
+            for (int i = 0; i < block.size; ++i, ++row) {
+              zz_(row, k) = of_z(i, 0);
+              zz_(k, row) = conj(of_z(i, 0));
+              zw_(row, k) = of_z(i, 1);
+              zw_(k, row) = conj(of_w(i, 0));
+              ww_(row, k) = of_w(i, 1);
+              ww_(k, row) = conj(of_w(i, 1));
+            }
+          },
+          any);
   }
 
-  /// Makes Z^+ b and W^+ b of as many rows as there are directions; the rows that are there stay.
-  void extend_products(const Field& b, host_matrix& zb, host_matrix& wb) const {
-    const int known = zb.rows();
-    host_matrix of_z(size_, b.columns()), of_w(size_, b.columns());
-    if (known > 0) {
-      set_block(of_z, 0, 0, zb);
-      set_block(of_w, 0, 0, wb);
-    }
+  /// Returns Z^+ b and W^+ b.
+  std::pair<host_matrix, host_matrix> products_with(const Field& b) const {
+    host_matrix zb(size_, b.columns()), wb(size_, b.columns());
+    rounded_once<Field, InnerField> rounded(b);
     int row = 0;
-    for (const direction_block<Field>& block : blocks_) {
-      const int begin = std::max(0, known - row), count = block.size - begin;
-      if (count > 0) {
-        set_block(of_z, row + begin, 0, overlaps(view(block.z, begin, count), b));
-        set_block(of_w, row + begin, 0, overlaps(view(block.w, begin, count), b));
-      }
-      row += block.size;
-    }
-    zb = std::move(of_z);
-    wb = std::move(of_w);
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const V& in = rounded.template as_blocks_of<V>();
+            set_block(zb, row, 0, overlaps(block.directions(), in));
+            set_block(wb, row, 0, overlaps(block.images(), in));
+            row += block.size;
+          },
+          any);
+    return {std::move(zb), std::move(wb)};
   }
 
   /// Returns the y that minimises |b - (alpha W + beta Z) y|.
@@ -107,8 +151,8 @@ class search_space {
     host_matrix normal(size_, size_), right(size_, 1);
     for (int j = 0; j < size_; ++j) {
       for (int i = 0; i < size_; ++i)
-        normal(i, j) = alpha * alpha * ww_(i, j) + alpha * beta * (zw_(i, j) + conj(zw_(j, i)));
-      normal(j, j) += complex<double>{beta * beta, 0.0};
+        normal(i, j) =
+            alpha * alpha * ww_(i, j) + alpha * beta * (zw_(i, j) + conj(zw_(j, i))) + beta * beta * zz_(i, j);
       right(j, 0) = alpha * wb(j, 0) + beta * zb(j, 0);
     }
     normal = hermitian_part(normal);
@@ -123,25 +167,63 @@ class search_space {
 
   /// Computes x += Z C and, where it is given, x += W E: columns of x as those of C.
   void add(Field& x, const host_matrix& c, const host_matrix* e = nullptr) const {
+    std::optional<InnerField> sum;
     int row = 0;
-    for (const direction_block<Field>& block : blocks_) {
-      add_combinations(x, block.directions(), block_of(c, row, 0, block.size, c.columns()).numbers());
-      if (e != nullptr) add_combinations(x, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
-      row += block.size;
-    }
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const auto add_to = [&](V& to) {
+              add_combinations(to, block.directions(), block_of(c, row, 0, block.size, c.columns()).numbers());
+              if (e != nullptr)
+                add_combinations(to, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
+            };
+            if constexpr (std::same_as<V, Field>) {
+              add_to(x);
+            } else {
+              if (!sum) start(sum, like(x, x.columns(), as<InnerField>));
+              add_to(*sum);
+            }
+            row += block.size;
+          },
+          any);
+    if (sum) add_rounded(x, *sum, 1.0);
   }
 
  private:
+  template <class V>
+  void push_back(const Field& both) {
+    const bool is_full = std::ssize(blocks_) == first_blocks_ ||
+                         !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
+                         std::get<direction_block<V>>(blocks_.back()).size == block_length;
+    if (is_full) {
+      const V block = like(both, block_length, as<V>);
+      blocks_.push_back(direction_block<V>{block, like(block), 0});
+    }
+    auto& last = std::get<direction_block<V>>(blocks_.back());
+    V z = view(last.z, last.size, 1), w = view(last.w, last.size, 1);
+    assign(z, view(both, 0, 1));
+    assign(w, view(both, 1, 1));
+    ++last.size;
+  }
+  static void start(std::optional<InnerField>& sum, const InnerField& shape) {
+    if (sum) return;
+    sum = like(shape);
+    zero(*sum);
+  }
+  static void add_rounded(Field& x, const InnerField& sum, double factor) {
+    Field y = like(x);
+    convert(y, sum);
+    axpy(x, uniform_scalars(x, factor), y);
+  }
   host_matrix grown(const host_matrix& before) const {
     host_matrix larger(size_, size_);
     if (before.rows() > 0) set_block(larger, 0, 0, before);
     return larger;
   }
 
-  std::vector<direction_block<Field>> blocks_;
-  host_matrix zw_, ww_;  ///< Z^+ W and W^+ W
-  int size_ = 0;
-  bool has_first_ = false;
+  std::vector<std::variant<direction_block<Field>, direction_block<InnerField>>> blocks_;
+  host_matrix zz_, zw_, ww_;  ///< Z^+ Z, which is 1 but for rounding, Z^+ W and W^+ W
+  int size_ = 0, first_blocks_ = 0;
 };
 
 namespace detail {
@@ -224,9 +306,9 @@ class nested_preconditioner {
 };
 
 /// One column, for all masses.
-template <field_batch Field>
+template <field_batch Field, field_batch InnerField>
 struct preconditioned_column {
-  search_space<Field> space;
+  search_space<Field, InnerField> space;
   Field b;                          ///< what is solved for: of all masses together, or one of each
   Field x, r;                       ///< one of each mass: the solution so far, and what this round leaves of b
   double norm = 0.0;                ///< of the source
@@ -277,7 +359,8 @@ class preconditioned_solver {
   }
 
  private:
-  using column = detail::preconditioned_column<Field>;
+  using column = detail::preconditioned_column<Field, InnerField>;
+  using space = search_space<Field, InnerField>;
 
   int mass_count() const { return static_cast<int>(masses_->size()); }
   double weight(std::size_t mass) const { return d_->rho() - 0.5 * (*masses_)[mass]; }
@@ -286,7 +369,7 @@ class preconditioned_solver {
     columns_.clear();
     const std::vector<double> norms = detail::square_roots(host_values(norm2(b)));
     for (int n = 0; n < b.columns(); ++n) {
-      column c{search_space<Field>(*first_), like(b, 1), like(b, mass_count()), like(b, mass_count())};
+      column c{space(*first_), like(b, 1), like(b, mass_count()), like(b, mass_count())};
       copy(c.b, view(b, n, 1));
       zero(c.x);
       c.norm = norms[static_cast<std::size_t>(n)];
@@ -303,7 +386,7 @@ class preconditioned_solver {
     for (column& c : columns_) {
       if (!c.is_open) continue;
       // Images that are as inexact as they were allowed to be serve once more and no longer.
-      if (round > 0 || c.space.size() >= limit()) c.space = search_space<Field>(*first_);
+      if (round > 0 || c.space.size() >= limit()) c.space = space(*first_);
       c.zb = c.wb = {};
       find_residuals(c);
     }
@@ -376,9 +459,12 @@ class preconditioned_solver {
     // A direction of norm 1 enters x with about |t| |r|: by that its image may err less.
     const double delta =
         detail::rounded_down(std::clamp(rule_->preconditioner.relaxation * rule_->tolerance / largest, 1e-13, 1e-2));
-    const Field q = some_columns(t, kept);
-    Field dq = like(q);
+    // Images that err more than single precision need no more; what it leaves of x is a small share of the tolerance.
+    const bool as_single = delta >= 1e-6;
+    Field q = gather_columns(t, kept), dq = like(q);
+    if (as_single) round_to_single(q);
     d_->apply(dq, q, delta);
+    if (as_single) round_to_single(dq);
     const int kept_count = q.columns();
     report_->work.accurate_signs += kept_count;
     report_->work.directions += kept_count;
@@ -388,7 +474,8 @@ class preconditioned_solver {
       Field to_q = view(both, 0, 1), to_dq = view(both, 1, 1);
       copy(to_q, view(q, i, 1));
       copy(to_dq, view(dq, i, 1));
-      c.space.append(both);
+      c.space.append(both, as_single);
+      add_products(c, both);
       find_residuals(c);
     }
     double worst = 0.0, lightest = 0.0;
@@ -405,10 +492,27 @@ class preconditioned_solver {
     return true;
   }
 
+  /// Rounds a field to what single precision holds: products with it are then those with what is kept.
+  static void round_to_single(Field& x) {
+    InnerField rounded = like(x, x.columns(), as<InnerField>);
+    convert(rounded, x);
+    convert(x, rounded);
+  }
+  /// Adds the products of a new direction and its image with b. In double precision, whatever they are kept in.
+  static void add_products(column& c, const Field& both) {
+    const host_matrix of_both = overlaps(both, c.b);
+    const int k = c.zb.rows();
+    for (const auto& [products, row] : {std::pair{&c.zb, 0}, std::pair{&c.wb, 1}}) {
+      host_matrix longer(k + 1, c.b.columns());
+      if (k > 0) set_block(longer, 0, 0, *products);
+      for (int m = 0; m < c.b.columns(); ++m) longer(k, m) = of_both(row, m);
+      *products = std::move(longer);
+    }
+  }
   /// Finds the best solution in the space of a column, and what it leaves.
   void find_residuals(column& c) {
     const int k = c.space.size();
-    c.space.extend_products(c.b, c.zb, c.wb);
+    if (c.zb.rows() != k) std::tie(c.zb, c.wb) = c.space.products_with(c.b);
     c.y = host_matrix(k, mass_count());
     host_matrix of_z(k, mass_count()), of_w(k, mass_count());
     for (int m = 0; m < mass_count(); ++m) {
@@ -435,8 +539,7 @@ class preconditioned_solver {
     std::vector<std::size_t> list;
     for (std::size_t n = 0; n < columns_.size(); ++n)
       if (columns_[n].is_open) list.push_back(n);
-    constexpr int width = 12;
-    const int at_once = std::max(1, width / mass_count());
+    const int at_once = std::max(1, static_cast<int>(columns_.size()) / mass_count());
     in_batches(static_cast<int>(list.size()), at_once, [&](int first, int count) {
       if (!stops_ && rule_->interrupted && rule_->interrupted()) stops_ = true;
       const int masses = mass_count();

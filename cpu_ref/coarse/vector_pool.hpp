@@ -20,9 +20,9 @@ struct singular_values {
   const double* of(std::int64_t task) const { return numbers.data() + task * vectors; }
 };
 
-/// Each aggregate and chirality gets, in place of its vectors, the leading left singular vectors of a pool: what is
-/// kept, orthonormal vectors times their singular values, and the new vectors times weights. Vectors get length 1, or
-/// are zero where there are none. Collective.
+/// Each aggregate and chirality gets, in place of its vectors, the leading left singular vectors of a pool. The pool
+/// holds what is kept, orthonormal vectors times their singular values, and the new vectors times weights. Leading
+/// vectors have length 1, or are zero where there are none. Collective.
 /// \param kept     null: nothing yet
 /// \param fresh    new vectors, not orthonormal; becomes the leading vectors of the pool, as many
 /// \param weights  one a new vector

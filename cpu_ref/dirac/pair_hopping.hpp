@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The hopping term in double precision by pairs of floats (float_pair.hpp), a site at a time: what a fast kernel for
-/// hardware with few double units is checked with, and what is itself checked with the textbook in double.
+/// The hopping term in double precision by pairs of floats (float_pair.hpp), a site at a time. It is the reference of a
+/// fast kernel for hardware with few double units. The textbook in double is its own.
 #pragma once
 
 #include <array>

@@ -631,8 +631,9 @@ __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half
   wait_for_copies<0>();
   // Warps of a chirality add up: [part][tile][number][lane], a chirality at a time.
   constexpr int of_a_warp = column_tiles * vector_tiles * 4 * 32;
-  static_assert(parts * of_a_warp * sizeof(float) <= sizeof memory.numbers);
-  float* const partial = reinterpret_cast<float*>(numbers);
+  // All copies have come, and nobody reads the rings any more.
+  static_assert(parts * of_a_warp * sizeof(float) <= sizeof memory.numbers + sizeof memory.rings);
+  float* const partial = reinterpret_cast<float*>(shared);
   for (int of = 0; of < chiralities; ++of) {
     __syncthreads();
     if (chirality == of)
@@ -827,7 +828,18 @@ bool takes_single_columns(const vector_pointers& v) {
 }
 template <class Fine>
 bool takes_batches(const vector_pointers& v) {
-  return !std::is_same_v<Fine, fine_spinors<double>> && v.vectors <= 32 && takes_single_columns<Fine>(v);
+  return !std::is_same_v<Fine, fine_spinors<double>> && v.vectors <= 48 && takes_single_columns<Fine>(v);
+}
+
+/// Calls launch<tiles>() with the number of tiles of 8 vectors that kernels of batches have for so many.
+template <class Launch>
+void with_vector_tiles(std::int32_t vectors, const Launch& launch) {
+  if (vectors <= 24)
+    launch.template operator()<3>();
+  else if (vectors <= 32)
+    launch.template operator()<4>();
+  else
+    launch.template operator()<6>();
 }
 
 /// Computes coarse = P^+ fine; false where no fast kernel serves.
@@ -850,10 +862,9 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
                         std::max(1, staged_rows / v.rows));
         }
       };
-      if (columns <= 8)
-        v.vectors <= 24 ? launch.template operator()<1, 3>() : launch.template operator()<1, 4>();
-      else
-        v.vectors <= 24 ? launch.template operator()<2, 3>() : launch.template operator()<2, 4>();
+      with_vector_tiles(v.vectors, [&]<int vector_tiles>() {
+        columns <= 8 ? launch.template operator()<1, vector_tiles>() : launch.template operator()<2, vector_tiles>();
+      });
       return true;
     }
   }
@@ -891,10 +902,9 @@ bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers&
                         dim3(batch_threads), bytes, true, kernel, fine, v, coarse, columns, segment, add);
         }
       };
-      if (columns <= 4)
-        v.vectors <= 24 ? launch.template operator()<1, 3>() : launch.template operator()<1, 4>();
-      else
-        v.vectors <= 24 ? launch.template operator()<3, 3>() : launch.template operator()<3, 4>();
+      with_vector_tiles(v.vectors, [&]<int vector_steps>() {
+        columns <= 4 ? launch.template operator()<1, vector_steps>() : launch.template operator()<3, vector_steps>();
+      });
       return true;
     }
   }

@@ -13,7 +13,6 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dg/fused_launcher.hpp"
 #include "gpu/dg/mesh_on_device.hpp"
-#include "gpu/dg/peer_ghosts.hpp"
 
 namespace plaquette::gpu {
 
@@ -294,31 +293,21 @@ class device_dg_solver final : public dg_solver {
       for (const auto& face : peer.send) sent.push_back({face.element, face.face});
     }
     if (comm_.size() == 1) return;
-    is_divided_ = true;
-    before_messages_ = options.ranks.overlap ? elements_before_messages() : 0;
-    if (options.ranks.policy == halo_policy::automatic || options.ranks.policy == halo_policy::peer)
-      direct_ =
-          peer_ghosts<values>::make(domain.part, mesh_.arrays().face_nodes, columns_, comm_, queue_, options.ranks);
-    if (direct_) return;
-    if (options.ranks.policy == halo_policy::peer)
-      throw input_error("--halo peer: expected GPUs of one host that reach each other's memory, one a rank");
+    before_messages_ = options.ranks.overlap ? interior_ : 0;
     sent_ = device_array<sent_face>(queue_, sent);
     sent_nodes_ = static_cast<std::int64_t>(sent.size()) * mesh_.arrays().face_nodes;
     outgoing_ = device_array<values>(queue_, static_cast<std::size_t>(sent_nodes_ * columns_));
-    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), options.ranks.policy, options.ranks.wait);
+    const halo_policy policy =
+        options.ranks.policy == halo_policy::peer ? halo_policy::automatic : options.ranks.policy;
+    messages_ = std::make_unique<device_messages>(comm_, queue_.device(), policy, options.ranks.wait);
   }
 
   /// From `now` to the other state; `residual` is the register.
   void do_stage(values* residual, const stage_numbers& numbers) {
     const std::int32_t elements = mesh_.arrays().elements;
     fill_incident_faces(numbers.time);
-    if (!is_divided_) {
+    if (messages_ == nullptr) {
       run(residual, numbers, 0, elements);
-    } else if (direct_) {
-      direct_->send(now().data(), places_, mesh_.arrays().partner, mesh_.arrays().nodes);
-      run(residual, numbers, 0, before_messages_);
-      direct_->receive(now().data() + element_nodes(), places_);
-      run(residual, numbers, before_messages_, elements);
     } else {
       start_exchange();
       run(residual, numbers, 0, before_messages_);
@@ -328,14 +317,6 @@ class device_dg_solver final : public dg_solver {
       run(residual, numbers, before_messages_, elements);
     }
     add_sources(residual, numbers);
-  }
-  /// Returns how many elements of the interior are worked on while messages travel. The others come with those at the
-  /// cuts. The first launch is filled to its end, so that the two take no longer than one of all elements. A launch of
-  /// the few elements at the cuts alone would leave most of the device idle.
-  std::int32_t elements_before_messages() const {
-    constexpr std::int32_t least_rounds = 2;  // or too little would hide the messages
-    const std::int32_t at_once = launcher_->elements_at_once(queue_, columns_), rounds = interior_ / at_once;
-    return rounds < least_rounds ? interior_ : rounds * at_once;
   }
   void run(values* residual, const stage_numbers& numbers, std::int32_t begin, std::int32_t end) {
     if (begin >= end) return;
@@ -426,8 +407,6 @@ class device_dg_solver final : public dg_solver {
   std::vector<peer_faces> peers_;
   device_array<sent_face> sent_;
   std::int64_t sent_nodes_ = 0;
-  bool is_divided_ = false;                      ///< among ranks
-  std::unique_ptr<peer_ghosts<values>> direct_;  ///< where GPUs reach each other; else:
   std::unique_ptr<device_messages> messages_;
 };
 
@@ -471,7 +450,7 @@ std::size_t bytes_of_dg_solver(const dg_domain& domain, precision p, int columns
       : kernel == choice::products
           ? dg::bytes_of_products(domain.problem.equations, domain.reference, domain.elements(), number)
           : 0;
-  return through_memory + static_cast<std::size_t>(columns) * (3 * state + 2 * ghosts * fields * number) +
+  return through_memory + static_cast<std::size_t>(columns) * (3 * state + ghosts * fields * number) +
          elements * ((16 + (domain.uniform_media ? 0 : dg::media_numbers)) * number + 16 + 16);
 }
 

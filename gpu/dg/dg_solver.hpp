@@ -19,7 +19,7 @@ struct dg_solver_options {
   /// else classic.
   enum class choice { automatic, products, gather, classic, fused };
   choice kernel = choice::automatic;
-  rank_options ranks;  ///< how ghost faces travel
+  rank_options ranks;  ///< how ghost faces travel; `peer` means automatic
 };
 
 /// Orders that kernels of the device know.

@@ -69,6 +69,63 @@ kernel_time coarse_application(const extents& lattice, const extents& grid, doub
   return t;
 }
 
+/// Seconds on a lattice that each rank holds whole, and of the residuals that are gathered for it.
+double seconds_held_whole(const extents& lattice, double n, const level_time& level, double visits, int columns,
+                          const extents& grid, const machine_figures& machine) {
+  const double alone = coarse_application(lattice, {1, 1, 1, 1}, n, columns, machine).seconds;
+  const double bytes = static_cast<double>(volume(lattice)) * n * 8.0 * columns;
+  const bool one_host = volume(grid) <= machine.ranks_a_host;
+  const double gathered =
+      seconds_of_sum(machine, static_cast<int>(volume(grid))) + bytes / (one_host ? machine.link : machine.network);
+  return level.applications * alone + visits * gathered;
+}
+
+/// The lattices of a cycle. From the one on with which that is fastest, each rank holds them whole.
+std::vector<level_time> levels_of_cycle(const multigrid_options& options, const lattice_geometry& geometry,
+                                        const cycle_shape& shape, int columns, const machine_figures& machine) {
+  const multigrid_parameters& p = options.multigrid;
+  const precision of_cycle = options.cycle_precision == "half" ? precision::half : precision::single;
+  const std::vector<extents> lattices = lattices_of(p, geometry);
+  const double visits = shape.cycle == cycle_kind::v ? 1.0 : shape.cycle == cycle_kind::w ? 2.0 : shape.k_steps;
+  const double sum = seconds_of_sum(machine, static_cast<int>(volume(geometry.grid())));
+  std::vector<level_time> levels;
+  std::vector<double> whole;         // seconds of a lattice that is held whole
+  double cycles = 1.0, above = 1.0;  // of this lattice and of the one above
+  for (std::size_t k = 0; k < lattices.size(); ++k) {
+    const bool is_coarsest = k + 1 == lattices.size();
+    const int steps =
+        multigrid_parameters::on_lattice(shape.steps_after, k) + multigrid_parameters::on_lattice(p.steps_before, k);
+    const double n = k > 0 ? 2.0 * p.coarsenings[k - 1].vectors : 0.0;
+    level_time level;
+    level.application = k == 0 ? fine_application(options, geometry, of_cycle, columns, machine)
+                               : coarse_application(lattices[k], geometry.grid(), n, columns, machine);
+    level.applications =
+        is_coarsest ? cycles * (p.coarsest_steps + 1.0) : cycles * (steps + 1.0) + (k > 0 ? above : 0.2);
+    level.sums = is_coarsest ? cycles * (p.coarsest_steps / 6.0 + 1.0) : 3.0 * cycles;
+    level.seconds = level.applications * level.application.seconds + level.sums * sum;
+    whole.push_back(
+        k == 0 ? 0.0 : seconds_held_whole(lattices[k], n, level, above * visits, columns, geometry.grid(), machine));
+    levels.push_back(level);
+    above = cycles;
+    if (k + 2 < lattices.size()) cycles *= visits;
+  }
+  if (volume(geometry.grid()) == 1 || options.whole_from == "never") return levels;
+  double divided_seconds = 0.0, whole_seconds = 0.0, best = 0.0;
+  std::size_t whole_from = levels.size();
+  for (std::size_t k = levels.size(); k-- > 1;) {
+    divided_seconds += levels[k].seconds;
+    whole_seconds += whole[k];
+    if (whole_seconds - divided_seconds < best) best = whole_seconds - divided_seconds, whole_from = k;
+  }
+  if (p.whole_from > 0) whole_from = p.whole_from;
+  for (std::size_t k = whole_from; k < levels.size(); ++k) {
+    levels[k].seconds = whole[k];
+    levels[k].application.inside = levels[k].application.outside = 0.0;
+    levels[k].application.messages = 0;
+  }
+  return levels;
+}
+
 /// Relaxation of random vectors, inverse iterations, trials, and what is done once a site.
 double seconds_of_setup(const multigrid_options& options, const lattice_geometry& geometry, double cycle,
                         double batched_cycle, const machine_figures& machine) {
@@ -90,31 +147,7 @@ multigrid_times times_of_multigrid(const multigrid_options& options, const latti
                                    const machine_figures& machine) {
   const cycle_shape shape = expected_shape(options);
   const multigrid_parameters& p = options.multigrid;
-  const precision of_cycle = options.cycle_precision == "half" ? precision::half : precision::single;
-  const std::vector<extents> lattices = lattices_of(p, geometry);
-  const double visits = shape.cycle == cycle_kind::v ? 1.0 : shape.cycle == cycle_kind::w ? 2.0 : shape.k_steps;
-  const double sum = seconds_of_sum(machine, volume(geometry.grid()));
-  const auto levels_for = [&](int width) {
-    std::vector<level_time> levels;
-    double cycles = 1.0, above = 1.0;  // of this lattice and of the one above
-    for (std::size_t k = 0; k < lattices.size(); ++k) {
-      const bool is_coarsest = k + 1 == lattices.size();
-      const int steps =
-          multigrid_parameters::on_lattice(shape.steps_after, k) + multigrid_parameters::on_lattice(p.steps_before, k);
-      level_time level;
-      level.application =
-          k == 0 ? fine_application(options, geometry, of_cycle, width, machine)
-                 : coarse_application(lattices[k], geometry.grid(), 2.0 * p.coarsenings[k - 1].vectors, width, machine);
-      level.applications =
-          is_coarsest ? cycles * (p.coarsest_steps + 1.0) : cycles * (steps + 1.0) + (k > 0 ? above : 0.2);
-      level.sums = is_coarsest ? cycles * (p.coarsest_steps / 6.0 + 1.0) : 3.0 * cycles;
-      level.seconds = level.applications * level.application.seconds + level.sums * sum;
-      levels.push_back(level);
-      above = cycles;
-      if (k + 2 < lattices.size()) cycles *= visits;
-    }
-    return levels;
-  };
+  const auto levels_for = [&](int width) { return levels_of_cycle(options, geometry, shape, width, machine); };
   const auto cycle_of = [](const std::vector<level_time>& levels) {
     double seconds = 0.0;
     for (const level_time& level : levels) seconds += level.seconds;

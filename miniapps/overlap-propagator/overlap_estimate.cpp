@@ -49,11 +49,15 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
                  directions = std::min<double>(
                      p.directions,
                      expected_directions(options, static_cast<double>(geometry.global_volume()), options.tolerance()));
-    memory.solve_spaces = spinor * 2.0 * batch * (directions + 4.0);
-    // Modes of H in single precision, too; M, its null vectors and coarse lattices; solutions of twelve columns.
+    // Seven of twenty directions have images better than single precision; blocks of eight.
+    constexpr double of_direction = 0.7;
+    memory.solve_spaces = spinor * 2.0 * batch * (of_direction * directions + 6.0);
+    // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch what is left for each
+    // mass, and vectors of the sign function; M, its null vectors and coarse lattices.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
-    const double preconditioned =
-        spinor * (of_modes + 12.0 * (masses + 8.0) + batch * (2.0 * masses + 12.0) + 40.0) + memory.solve_spaces;
+    const double preconditioned = spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (3.0 * masses + 8.0) +
+                                            std::max(batch, masses) * 8.0 + 40.0) +
+                                  memory.solve_spaces;
     memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
   }
   return memory;
@@ -197,8 +201,7 @@ kernel_time time_of_kernel(const machine_figures& machine, const overlap_options
   work.bytes = static_cast<double>(geometry.local_volume()) * (links + 2.5 * spinor * columns);
   work.share = machine.share_of(fmt::format("kernel {}", name(numbers)), columns);
   work.hops = 2;
-  work.overlap = columns == 1 &&
-                 options.shared.overlap;  // as measured, before faces of several columns were packed next to the kernel
+  work.overlap = options.shared.overlap;
   work.sent_a_site = 0.5 * columns * (0.5 * spinor_reals * real);
   work.read_a_site = 0.5 * columns * spinor;
   return time_of(machine, divided(geometry.global(), geometry.grid()), work);
@@ -223,10 +226,11 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
           .single_many_of_twelve = single_twelve};
 }
 
-double seconds_of_verification(const lattice_geometry& geometry, double lowest, double highest, double delta,
-                               const kernel_speed& speed) {
-  constexpr double signs = 48.0, of_the_host = 7e-6;  // a site; of 16 cores
-  return signs * sign_cost{lowest, highest, false}.at(delta, speed.many, speed.many) +
+double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
+                               double highest, const kernel_speed& speed) {
+  constexpr double of_the_host = 2e-6;  // a site; of 16 cores
+  const double signs = 12.0 * static_cast<double>(options.masses.size());
+  return signs * sign_cost{lowest, highest, false}.at(options.delta, speed.many, speed.many) +
          of_the_host * static_cast<double>(geometry.local_volume());
 }
 

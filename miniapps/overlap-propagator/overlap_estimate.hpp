@@ -50,8 +50,8 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
 kernel_time time_of_kernel(const machine_figures& machine, const overlap_options& options,
                            const lattice_geometry& geometry, int columns, precision numbers);
 /// Returns seconds of the verification: the sign function in double, and the operators of the host.
-double seconds_of_verification(const lattice_geometry& geometry, double lowest, double highest, double delta,
-                               const kernel_speed& speed);
+double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
+                               double highest, const kernel_speed& speed);
 /// Returns columns of a block of the search for modes of H.
 int block_of_search(const overlap_options& options);
 

@@ -119,7 +119,9 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
   const kernel_speed speed = speed_on(machine, options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
   const overlap_times t = times_of(options_, volume, lowest, highest, expected_overlap_mode(options_, volume), speed);
-  const double verification = seconds_of_verification(run.geometry, lowest, highest, options_.delta, speed);
+  const double verification = options_.until == overlap_stage::propagators
+                                  ? seconds_of_verification(options_, run.geometry, lowest, highest, speed)
+                                  : 0.0;
   const kernel_time twelve = time_of_kernel(machine, options_, run.geometry, 12, precision::double_);
   needs.lines.emplace_back("messages", text_of_messages(twelve) + ", of an application of H to 12 columns in double");
   needs.lines.emplace_back(
@@ -137,8 +139,9 @@ void overlap_program::choose_batch(const app_run& run) {
   std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
   run.world.maximum(std::span(taken));
   const double free = -taken[0];  // where there is least
-  for (const bool modes_in_single : {true, false})
-    for (const int batch : {12, 6, 4, 3, 2, 1}) {
+  // Narrow batches cost more than modes of H in double precision do in the inner steps.
+  for (const int batch : {12, 6, 4, 3, 2, 1})
+    for (const bool modes_in_single : {true, false}) {
       p.modes_in_single = modes_in_single;
       p.batch = batch;
       const overlap_memory memory = memory_of(options_, run.geometry);

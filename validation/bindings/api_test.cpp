@@ -241,6 +241,28 @@ TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
   }
   EXPECT_LE(std::abs(left - right), 1e-12 * b2);
 
+  // In another basis numbers are R psi, and M is R M R^+.
+  const spin_matrix rotation = basis_rotation(gamma_basis::nonrelativistic);
+  const auto rotated = [&](std::span<const double> psi) {
+    array result(psi.size());
+    for (std::size_t site = 0; site < psi.size(); site += 24)
+      for (std::size_t s = 0; s < 4; ++s)
+        for (std::size_t from = 0; from < 4; ++from)
+          for (std::size_t c = 0; c < 6; c += 2) {
+            const complex<double> z = rotation(static_cast<int>(s), static_cast<int>(from)) *
+                                      complex<double>{psi[site + 6 * from + c], psi[site + 6 * from + c + 1]};
+            result[site + 6 * s + c] += z.re;
+            result[site + 6 * s + c + 1] += z.im;
+          }
+    return result;
+  };
+  plq::spinor_layout nonrelativistic = dense;
+  nonrelativistic.basis = plq::gamma_basis::nonrelativistic;
+  array found(size);
+  m.apply(found, rotated(second), nonrelativistic);
+  const array expected = rotated(mb);
+  for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(found[i], expected[i], 1e-13);
+
   b[100] = std::numeric_limits<double>::infinity();
   expect_error(plq::code::unusable_input, "finite", [&] { solver.solve(x, b, 3, layout); });
   expect_error(plq::code::unusable_input, "at least", [&] { solver.solve(x, b, 4, layout); });
@@ -312,7 +334,8 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
     EXPECT_NEAR(solver.energies()[1], 4.0 * solver.energies()[0], 1e-5 * before);
 
     EXPECT_FALSE(solver.advance(1, solver.stable_step(), false).passed);
-    std::vector<double> nothing(state.size());
+    std::vector<double> nothing(state.size(), 0.0);
+    std::fill_n(nothing.begin(), positions.size(), 1.0);  // a constant pressure
     solver.set_state(nothing, 0.0);
     EXPECT_FALSE(solver.advance(1, solver.stable_step()).passed);  // nothing moves
     nothing[3] = std::numeric_limits<double>::quiet_NaN();

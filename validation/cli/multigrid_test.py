@@ -111,8 +111,11 @@ class Multigrid(CommandLineTest):
         self.assertEqual(document["parameters"]["cycle"], "v")
         _, document = self.report(*QUICK, "--rhs", "1", "--vectors", "8", "--smoother", "multiplicative-schwarz", "--post",
                                   "2", "--coarsest-solver", "ca-gcr", "--coarsest-modes", "3", "--reference", "none",
-                                  "--setup-solver", "cgnr", "--setup-tolerance", "1e-3")
+                                  "--setup-solver", "cgnr", "--setup-tolerance", "1e-3", "--null-space", "last")
         self.assertEqual(document["parameters"]["smoother"], "multiplicative-schwarz")
+        self.assertEqual(document["parameters"]["null_space"], "last")
+        self.assertEqual(document["parameters"]["setup_refinements"], 3)
+        self.assertEqual(document["solves"][0]["setup"]["stages"], 0)
         self.assertEqual(document["parameters"]["coarsest_solver"], "ca-gcr")
         self.assertEqual(document["parameters"]["setup_solver"], "cgnr")
         self.assertEqual(document["parameters"]["setup_tolerance"], 1e-3)
@@ -138,6 +141,7 @@ class Multigrid(CommandLineTest):
                 tried = setup["placements"]
                 self.assertEqual([(p["offload_from_level"], p["additive"]) for p in tried],
                                  [(0, False), (1, False), (1, True), (2, False), (2, True)])
+                self.assertEqual({p["columns"] for p in tried}, {2})  # as many as are solved at once
                 best = min(tried, key=lambda p: p["seconds"] / -math.log(p["rate"]))
                 self.assertEqual(setup["offload_from_level"], best["offload_from_level"])
                 self.assertEqual(setup["cycle"]["additive_on"] is not None, best["additive"])
@@ -277,6 +281,9 @@ class Multigrid(CommandLineTest):
         _, loaded = self.report(*QUICK, *CHEAP, "--load-setup", self.path("s.h5"))
         self.assertEqual(loaded["solves"][0]["iterations"], fresh["solves"][0]["iterations"])
         self.assertEqual(loaded["solves"][0]["setup"]["seconds"]["relaxation"], 0.0)
+        self.assertEqual(fresh["parameters"]["null_space"], "stages")
+        self.assertEqual([d["solves"][0]["setup"]["stages"] for d in (fresh, loaded)],
+                         [1 + fresh["parameters"]["setup_refinements"], 0])
         if MPIEXEC and DEVICE == "cpu":
             _, ranks = self.report(*QUICK, *CHEAP, "--load-setup", self.path("s.h5"),
                                    "--check", ranks=2)
@@ -289,6 +296,7 @@ class Multigrid(CommandLineTest):
         self.assertIn("made at mass 0", result.out)
         self.assertEqual(other["solves"][0]["setup"]["mass_of_vectors"], 0.0)
         self.assertGreater(other["solves"][0]["setup"]["seconds"]["refinement"], 0.0)
+        self.assertEqual(other["solves"][0]["setup"]["stages"], 3)  # the loaded ones and two refinements
         # Other links, another action, another lattice, another file, a cut one.
         self.refused(["another action", "c_R 0.9", "found 1"], *QUICK[:-3], "0.9", "--device", DEVICE, "--load-setup",
                      self.path("s.h5"))

@@ -38,6 +38,14 @@ class Basis(CommandLineTest):
             self.assertAlmostEqual(a[1], b[1], places=8)
 
 
+    def test_solves_are_preconditioned_there_by_multigrid(self):
+        result = run("--scheme", "preconditioned", "--overlap-modes", "0", "--preconditioner", "multigrid", "--tol", "1e-4",
+                     "--json", self.path("r.json"))
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
+        self.assertEqual(self.read_json("r.json")["solves"][0]["work"]["clover_solver"], "multigrid")
+
+
 def device_is_there():
     result = run("--until", "modes")
     return result.status != UNUSABLE, result.err

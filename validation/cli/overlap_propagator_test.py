@@ -93,6 +93,27 @@ class Results(OverlapTest):
                 for a, b in zip(one["pion"], two["pion"]):
                     self.assertAlmostEqual(a / b, 1.0, places=6, msg=str(other))
 
+    def test_the_preconditioned_scheme_takes_fewer_accurate_signs(self):
+        def work(*scheme):
+            arguments = ("--size", "nano", "--threads", "1", "--overlap-modes", "0", "--force", *scheme)
+            result = run(*arguments, "--json", self.path("nano.json"))
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            document = self.read_json("nano.json")
+            stage = next(s for s in document["observables"]["calculation"] if s["stage"] == "propagators")
+            return document["solves"][0], stage
+
+        _, plain = work()
+        solve, stage = work("--scheme", "preconditioned")
+        counts = solve["work"]
+        # 16 directions a column, and the residuals of four masses; each direction has four cheap signs.
+        self.assertLessEqual(counts["directions"], 12 * 18)
+        self.assertEqual(counts["accurate_signs"], counts["directions"] + 12 * 4)
+        self.assertEqual(counts["cheap_signs"], 4 * counts["directions"])
+        self.assertEqual(stage["sign_applications"], counts["accurate_signs"] + counts["cheap_signs"])
+        self.assertLessEqual(counts["accurate_signs"], 0.6 * plain["sign_applications"])
+        self.assertLessEqual(stage["applications_double"] + 0.5 * stage["applications_single"],
+                             0.75 * (plain["applications_double"] + 0.5 * plain["applications_single"]))
+
     def test_a_range_and_a_degree_can_be_fixed_by_hand(self):
         kernel = self.report("--until", "modes")["observables"]["kernel"]
         lowest = abs(kernel["eigenvalues"][-1])
@@ -305,9 +326,9 @@ class Results(OverlapTest):
     def test_ranks_share_the_lattice_and_find_the_same(self):
         if not harness.MPIEXEC:
             self.skipTest("built without MPI")
-        problem = ("--lattice", "2x2x4x8", "--overlap-modes", "1", "--until")
-        alone = self.report(*problem, "overlap-modes")["observables"]
-        for ranks, until in ((2, "overlap-modes"), (8, "modes")):
+        for ranks, lattice, until in ((2, "2x2x2x4", "overlap-modes"), (8, "2x2x4x8", "modes")):
+            problem = ("--lattice", lattice, "--overlap-modes", "1", "--until")
+            alone = self.report(*problem, until)["observables"]
             path = self.path("ranks.json")
             result = run(*self.options((*problem, until)), "--json", path, ranks=ranks)
             self.assertEqual(result.status, SUCCESS, result.err + result.out)

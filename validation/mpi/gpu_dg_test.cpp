@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include "common/dg/exact_solutions.hpp"
@@ -63,7 +62,7 @@ void for_each_number(const domains& d, const Body& body) {
 TEST(DgOnDevices, SeveralRanksGiveTheBitsOfOne) {
   using enum dg_solver_options::choice;
   for (const auto equations : {wave_equations::acoustics, wave_equations::maxwell, wave_equations::maxwell_tm})
-    for (const auto& [method, policy] : {std::pair("auto", halo_policy::staged), std::pair("curve", halo_policy::peer)})
+    for (const char* method : {"auto", "curve"})
       for (const precision p : {precision::single, precision::double_}) {
         const int order = p == precision::single ? 2 : 3;
         const domains d = make_domains(equations, order, method);
@@ -76,7 +75,7 @@ TEST(DgOnDevices, SeveralRanksGiveTheBitsOfOne) {
 
         const queue q;
         const auto of_all = make_dg_solver(d.whole, p, columns, q);
-        const auto of_part = make_dg_solver(d.part, p, columns, q, {automatic, {policy}});
+        const auto of_part = make_dg_solver(d.part, p, columns, q, {automatic, {halo_policy::staged}});
         of_all->set_state(state, 0.2);
         of_part->set_state(mine, 0.2);
         std::vector<double> rhs(state.size()), my_rhs(mine.size());

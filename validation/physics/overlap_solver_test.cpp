@@ -3,6 +3,7 @@
 /// The overlap solver that either library makes: stages as functions of values, handles, searches that go on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -85,24 +86,30 @@ TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradien
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});
   const sign_handle sign = solver->sign(solver->lowest_kernel_modes({.modes = 6}));
-  const overlap_modes none;
-  const vectors_handle b = solver->columns(solver->sources({}), 4, 3);  // of both chiralities
+  const vectors_handle b = solver->columns(solver->sources({}), 5, 2);  // one of each chirality
   const std::vector<double> masses{0.1, 0.4};
-  const overlap_solutions expected = solver->solve(sign, none, b, masses, {.tolerance = 1e-10});
-  for (const clover_method method : {clover_method::bicgstab, clover_method::multigrid})
-    for (const int inner_steps : {4, 0}) {
-      overlap_solve_rule rule{.tolerance = 1e-9, .scheme = overlap_scheme::preconditioned};
-      rule.preconditioner = {.method = method, .inner_steps = inner_steps, .batch = 2};
-      const overlap_solutions quarks = solver->solve(sign, none, b, masses, rule);
-      EXPECT_EQ(quarks.report.work.by_multigrid, method == clover_method::multigrid);
-      EXPECT_EQ(quarks.report.work.cheap_signs > 0.0, inner_steps > 0);
-      for (std::size_t i = 0; i < masses.size(); ++i) {
-        EXPECT_TRUE(quarks.report.masses[i].converged);
-        EXPECT_LE(solver->judge(sign, b, quarks.x[i], masses[i], 1e-12).residual, 1e-9);
-        // |D(m)^-1| is at most 1 / m.
-        EXPECT_LE(solver->distance(quarks.x[i], expected.x[i]), 1.2e-9 / masses[i]);
-      }
+  const overlap_solutions expected = solver->solve(sign, {}, b, masses, {.tolerance = 1e-7});
+  const auto directions = [&](const overlap_preconditioner& preconditioner) {
+    overlap_solve_rule rule{.tolerance = 1e-6, .scheme = overlap_scheme::preconditioned};
+    rule.preconditioner = preconditioner;
+    const overlap_solutions quarks = solver->solve(sign, {}, b, masses, rule);
+    const preconditioned_work& work = quarks.report.work;
+    EXPECT_EQ(work.by_multigrid, preconditioner.method == clover_method::multigrid);
+    EXPECT_EQ(work.cheap_signs, preconditioner.inner_steps * work.directions);
+    EXPECT_EQ(work.clover_solves, std::max(1, preconditioner.inner_steps) * work.directions);
+    for (std::size_t i = 0; i < masses.size(); ++i) {
+      EXPECT_TRUE(quarks.report.masses[i].converged);
+      EXPECT_LE(solver->judge(sign, b, quarks.x[i], masses[i], 1e-9).residual, 1e-6);
+      // |D(m)^-1| is at most 1 / m.
+      EXPECT_LE(solver->distance(quarks.x[i], expected.x[i]), 1.2e-6 / masses[i]);
     }
+    return work.directions;
+  };
+  const double nested = directions({.method = clover_method::bicgstab, .batch = 1});
+  const double plain = directions({.method = clover_method::multigrid, .inner_steps = 0});
+  EXPECT_LE(nested, 0.6 * plain);
+  // Where M^-1 is left out, so that a alone is left, it takes more.
+  EXPECT_LE(plain, 0.8 * directions({.mass = 1e6, .method = clover_method::bicgstab, .inner_steps = 0}));
 }
 
 TEST(OverlapSolver, applies_sign_h_that_squares_to_one_and_that_modes_have_their_signs_of) {

@@ -339,7 +339,7 @@ void expect_fine_transfer(double bound, gpu::coarse_storage storage = gpu::coars
   std::vector<level_case> all(std::begin(levels), std::end(levels));
   all.push_back({{4, 4, 2, 4}, {4, 4, 2, 4}, 24});
   all.push_back({{2, 4, 2, 8}, {2, 2, 2, 4}, storage == gpu::coarse_storage::single ? 18 : 20});
-  all.push_back({{2, 4, 2, 4}, {2, 4, 2, 4}, 32});
+  for (const int count : {32, 36, 48}) all.push_back({{2, 4, 2, 4}, {2, 4, 2, 4}, count});
   for (const auto& [lattice, aggregate, count] : all) {
     level_setting s(lattice, aggregate, count);
     const gpu::transfer<float> dp(s.device, gpu::import_null_space(s.device, s.vectors, false), storage);
@@ -425,6 +425,32 @@ TEST(GpuTransfer, BetweenCoarseLatticesIsTheCpus) {
   const auto found = gpu::export_matrices(
       gpu::galerkin_product(gpu::import_matrices(both.device, m), gpu::import_null_space(both.device, v, true)));
   EXPECT_LE(largest_difference(found.numbers, expected.numbers), 40 * single_bound);
+}
+
+/// The largest shapes that kernels of batches take.
+TEST(GpuTransfer, BetweenCoarseLatticesOfManyVectorsIsTheCpus) {
+  const coarse_pair both({4, 4, 4, 8}, {2, 2, 2, 4});
+  const aggregates blocks(*both.geometry, coarsened(*both.geometry, {2, 2, 2, 2}));
+  for (const int vectors : {36, 48}) {
+    auto v = cpu::gathered(both.on_host<float>({2, vectors, site_subset::full, vectors}, 8), blocks);
+    cpu::orthonormalise(v, both.host);
+    for (const auto storage : {gpu::coarse_storage::single, gpu::coarse_storage::half}) {
+      const gpu::transfer<float> dp(both.device, gpu::import_null_space(both.device, v, true), storage);
+      if (storage == gpu::coarse_storage::half) round_to_16_bits(v);
+      const cpu::transfer<float> p(both.host, v);
+      for (const int columns : {1, 3, 13}) {
+        auto fine = both.on_host<float>({2, vectors, site_subset::full, columns}, 9);
+        auto dfine = both.on_device(fine);
+        auto x = p.coarse_like(columns);
+        auto dx = dp.coarse_like(columns);
+        poison_coarse(dx);
+        p.restrict_to(x, fine), dp.restrict_to(dx, dfine);
+        EXPECT_TRUE(distance_of(dx, x) <= single_bound) << distance_of(dx, x);
+        p.add_prolonged(fine, x), dp.add_prolonged(dfine, dx);
+        EXPECT_TRUE(distance_of(dfine, fine) <= single_bound) << distance_of(dfine, fine);
+      }
+    }
+  }
 }
 
 TEST(GpuDomains, AreTheCpus) {
