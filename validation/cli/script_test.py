@@ -51,6 +51,8 @@ class Script(unittest.TestCase):
                                  (("bench", "--device", "abacus"), "--device is cpu or gpu"),
                                  (("bundle",), "bundle --gpu"), (("bundle", "--gpu", "--arch"), "--arch: which?"),
                                  (("kernel", "flying"), "kernel: which?"),
+                                 (("learn", "99"), "there is no chapter 99"), (("learn", "dance"), "no ladder 'dance'"),
+                                 (("learn", "solvers", "x"), "RUNG is a number"),
                                  (("kernel", "hopping", "triple", "18"), "PRECISION is one of double single half"),
                                  (("sweep", "coarse", "slow"), "sweep coarse takes nothing or 'quick'"),
                                  (("demo", "overlap"), "demo takes nothing or 'multigrid'"),
