@@ -3,9 +3,7 @@
 /// Makes launchers from kernels. For the files of fused kernels and the timing program only.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -46,13 +44,6 @@ std::vector<T> maxwell_records(const std::vector<element_geometry>& geometry) {
 
 inline constexpr int most_shared_bytes = 232448;  ///< of a block, from compute capability 9.0 on
 
-/// Returns how many elements of each of `columns` states are worked on at the same time, by `groups` groups on a
-/// multiprocessor. Groups take the states in turn. In the host build, which knows no rounds, it is one group.
-inline std::int32_t elements_of_groups(const queue& q, int groups, int elements, int columns) {
-  const int at_once = kernels_run_on_host() ? 1 : describe_device(q.device()).multiprocessors * groups;
-  return std::max(at_once / columns, 1) * elements;
-}
-
 template <class System, class Engine, int order, class shape>
 class fused_launcher final : public stage_launcher<typename System::real, System::fields> {
  public:
@@ -71,9 +62,6 @@ class fused_launcher final : public stage_launcher<typename System::real, System
   void run(const queue& q, const stage_arguments<T, System::fields>& stage) override {
     const T* const records = System::fields == 6 ? records_.data() : stage.mesh.geometry;
     launch_fused(q, kernel{stage, records, matrices_.data()});
-  }
-  std::int32_t elements_at_once(const queue& q, int columns) const override {
-    return elements_of_groups(q, shape::blocks * shape::groups, kernel::elements, columns);
   }
 
  private:
@@ -105,9 +93,6 @@ class lane_launcher final : public stage_launcher<typename System::real, System:
   void run(const queue& q, const stage_arguments<T, System::fields>& stage) override {
     const T* const records = System::fields == 6 ? records_.data() : stage.mesh.geometry;
     launch_lanes(q, kernel{stage, records, matrices_});
-  }
-  std::int32_t elements_at_once(const queue& q, int columns) const override {
-    return elements_of_groups(q, shape::blocks * shape::warps, kernel::elements, columns);
   }
 
  private:

@@ -36,9 +36,6 @@ class stage_launcher {
   virtual ~stage_launcher() = default;
   /// Queues a stage. The launcher's own arrays serve one queue.
   virtual void run(const queue& q, const stage_arguments<T, fields>& stage) = 0;
-  /// Returns how many elements of each of `columns` states the device works on at the same time. A launch on a multiple
-  /// of them leaves nothing idle at its end. 1 where launches of any size do.
-  virtual std::int32_t elements_at_once(const queue& /*q*/, int /*columns*/) const { return 1; }
   /// Of the last run; waits for it.
   virtual stage_parts parts() const { return {}; }
 };
