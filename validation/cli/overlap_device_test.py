@@ -39,7 +39,7 @@ class Basis(CommandLineTest):
 
 
     def test_solves_are_preconditioned_there_by_multigrid(self):
-        result = run("--scheme", "preconditioned", "--overlap-modes", "0", "--preconditioner", "multigrid", "--tol", "1e-4",
+        result = run("--scheme", "preconditioned", "--preconditioner", "multigrid", "--tol", "1e-4",
                      "--json", self.path("r.json"))
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
