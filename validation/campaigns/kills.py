@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from campaign import Tally
-from harness import INTERRUPTED, SUCCESS, run
+from harness import INTERRUPTED, SUCCESS, UNUSABLE, run
 
 #: Program, arguments, and those that make it keep a checkpoint in a folder.
 PROGRAMS = {
@@ -46,11 +46,29 @@ def staged(program, arguments, stage="", **settings):
     return run(*arguments, program=program)
 
 
-def numbers_of(path):
+def numbers_of(name, path):
+    """What a continued run must have in common with one that nobody stopped."""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     observables = {k: v for k, v in report["observables"].items() if "seconds" not in k}
+    if name == "nodal-dg":  # the run's end; a stop adds a line to the history, and shortens what is judged
+        del observables["judged"]
+        observables["energy"] = observables["energy"]["history"][-1]
+    if name == "overlap-propagator":
+        observables = {"eigenvalues": observables["kernel"]["eigenvalues"], "index": observables["index"],
+                       "masses": [[m["condensate"], m["pion"]] for m in observables["masses"]]}
     return observables, report["gauge"].get("plaquette"), report["verified"]
+
+
+def are_same(name, found, expected):
+    """Bit by bit; of the overlap to 1e-7: its files have another spin basis, and solves start from what was kept."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(are_same(name, found[k], expected[k]) for k in expected)
+    if isinstance(expected, (list, tuple)):
+        return len(found) == len(expected) and all(are_same(name, a, b) for a, b in zip(found, expected))
+    if name == "overlap-propagator" and isinstance(expected, float):
+        return abs(found - expected) <= 1e-7 * abs(expected)
+    return found == expected
 
 
 def main():
@@ -62,7 +80,7 @@ def main():
         log = os.path.join(top, name + ".stages")
         result = staged(program, [*arguments, *keep(folder), "--json", folder + "/r.json"], LOG=log)
         assert result.status == SUCCESS, result.out + result.err
-        expected[name] = numbers_of(folder + "/r.json")
+        expected[name] = numbers_of(name, folder + "/r.json")
         with open(log, encoding="utf-8") as file:
             stages[name] = list(dict.fromkeys(line.rstrip("\n") for line in file))
     for index in range(tally.tries):
@@ -81,9 +99,11 @@ def main():
             tally.add("bad", what, f"status {first.status} with {first.last_line()}")
             continue
         again = first if first.status == SUCCESS else staged(program, command + ([] if keep(folder) else ["--force"]))
-        if again.status != SUCCESS:
+        if again.status == UNUSABLE and "expected a run that is not at its end" in again.err:
+            tally.add("refused", what)  # nodal-dg: all steps were kept, and none is left that could be judged
+        elif again.status != SUCCESS:
             tally.add("bad", what, f"continued with status {again.status}: {again.err}")
-        elif numbers_of(folder + "/r.json") != expected[name]:
+        elif not are_same(name, numbers_of(name, folder + "/r.json"), expected[name]):
             tally.add("bad", what, "continued to other numbers")
         else:
             tally.add("refused" if first.status == INTERRUPTED else "harmless", what)
