@@ -47,7 +47,7 @@ def staged(program, arguments, stage="", **settings):
 
 
 def numbers_of(name, path):
-    """What a continued run must have in common with one that nobody stopped."""
+    """Returns what a continued run must have in common with an undisturbed one."""
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     observables = {k: v for k, v in report["observables"].items() if "seconds" not in k}
