@@ -25,6 +25,15 @@ namespace plaquette {
 
 namespace {
 
+/// Returns the coarsenings of the file that --load-setup names; a refusal names the option.
+std::vector<coarsening> loaded_coarsenings(const std::string& path, const communicator& world) {
+  try {
+    return coarsenings_of_setup(path, world);
+  } catch (const input_error& refusal) {
+    throw input_error(std::string("--load-setup ") + refusal.what());
+  }
+}
+
 std::string text_of(const coarsening& c) { return fmt::format("{} ({} vectors)", to_string(c.aggregate), c.vectors); }
 
 }  // namespace
@@ -50,7 +59,7 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
   if (options_.load_setup.empty())
     choose_parameters(options_, geometry);
   else
-    options_.multigrid.coarsenings = coarsenings_of_setup(options_.load_setup, world);
+    options_.multigrid.coarsenings = loaded_coarsenings(options_.load_setup, world);
   if (!options_.load_setup.empty())
     require_coarsenings_fit(options_.load_setup, options_.multigrid.coarsenings, geometry);
   if (const std::size_t lattices = options_.multigrid.coarsenings.size(); options_.multigrid.whole_from > lattices)

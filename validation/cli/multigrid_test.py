@@ -192,6 +192,7 @@ class Multigrid(CommandLineTest):
         self.assertNotIn("VERIFIED", result.out)
 
     def test_bad_input_is_refused_in_one_line(self):
+        self.refused(["--load-setup"], *QUICK, "--load-setup", "0")
         self.refused(["--aggregates: ", "3x2x2x2", "do not divide"], *QUICK, "--aggregates", "3x2x2x2")
         self.refused(["vectors", "96"], *QUICK, "--aggregates", "2x2x2x2", "--vectors", "97")
         self.refused(["--batches", "3"], *QUICK, "--rhs", "3", "--batches", "4")
