@@ -269,13 +269,8 @@ api::code outcome_of(const api::solve_report& report) {
   return code;
 }
 
-/// Copies a correlator. Returns the code of the propagator that it is made of.
-api::code put_correlator(const std::vector<double>& values, double* correlator, std::size_t length,
-                         const api::propagator& from) {
-  there(correlator, "correlator");
-  if (length != values.size())
-    refuse("correlator: expected room for " + std::to_string(values.size()) + " numbers, found " +
-           std::to_string(length));
+/// Copies a correlator to where require_room has found its size. Returns the code of the propagator that it is made of.
+api::code put_correlator(const std::vector<double>& values, double* correlator, const api::propagator& from) {
   std::ranges::copy(values, correlator);
   return outcome_of(from.report());
 }
@@ -498,7 +493,7 @@ int plaquette_pion(plaquette_propagator propagator, double* correlator, size_t l
   return answer([&] {
     const auto quark = object_of(propagator);
     require_room(correlator, length, *quark, 1);
-    return put_correlator(quark->pion(), correlator, length, *quark);
+    return put_correlator(quark->pion(), correlator, *quark);
   });
 }
 
@@ -506,7 +501,7 @@ int plaquette_rho(plaquette_propagator propagator, double* correlator, size_t le
   return answer([&] {
     const auto quark = object_of(propagator);
     require_room(correlator, length, *quark, 1);
-    return put_correlator(quark->rho(), correlator, length, *quark);
+    return put_correlator(quark->rho(), correlator, *quark);
   });
 }
 
@@ -522,7 +517,7 @@ int plaquette_meson(plaquette_propagator propagator, int meson, const int moment
       numbers.push_back(value.real());
       numbers.push_back(value.imag());
     }
-    return put_correlator(numbers, correlator, length, *quark);
+    return put_correlator(numbers, correlator, *quark);
   });
 }
 
