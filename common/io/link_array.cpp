@@ -2,6 +2,7 @@
 #include "common/io/link_array.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/io/array_places.hpp"
 #include "common/io/collective_error.hpp"
 #include "common/io/gauge_layout.hpp"
 
@@ -40,25 +42,17 @@ void require_layout(const link_layout& layout, const lattice_geometry& geometry,
   if (length < least)
     throw input_error("array of links: expected at least " + std::to_string(least) + " reals for " +
                       to_string(geometry.local()) + " sites of a rank (72 a site), found " + std::to_string(length));
-  if (!layout.places.empty() && std::ssize(layout.places) != geometry.local_volume())
-    throw input_error("array of links: expected the places of " + std::to_string(geometry.local_volume()) +
-                      " sites or none, found " + std::to_string(layout.places.size()));
-  const auto require_small = [](std::int64_t step) {  // so that no sum of them overflows
-    constexpr std::int64_t most = std::int64_t{1} << 40;
-    if (step < -most || step > most)
-      throw input_error("array of links: expected strides and places below 2^40 reals, found " + std::to_string(step));
-  };
-  for (const std::int64_t step : {layout.first, layout.row, layout.column, layout.imaginary}) require_small(step);
-  for (const std::int64_t step : layout.site) require_small(step);
-  for (const std::int64_t step : layout.direction) require_small(step);
-  for (const std::int64_t step : layout.places) require_small(step);
-  std::vector<bool> taken(static_cast<std::size_t>(length), false);
+  const std::string name = "array of links";
+  require_places_of_sites(name, layout.places, geometry.local_volume());
+  require_small_steps(name, std::array{layout.first, layout.row, layout.column, layout.imaginary});
+  require_small_steps(name, layout.site);
+  require_small_steps(name, layout.direction);
+  require_small_steps(name, layout.places);
+  array_places places(length);
   const auto take = [&](std::int64_t place, const coordinate& x, int mu) {
-    const bool inside = place >= 0 && place < length;
-    if (inside && !taken[static_cast<std::size_t>(place)]) {
-      taken[static_cast<std::size_t>(place)] = true;
-      return;
-    }
+    const array_places::answer found = places.take(place);
+    if (found == array_places::answer::free) return;
+    const bool inside = found == array_places::answer::taken;
     std::string site = "(";
     for (int nu = 0; nu < dimensions; ++nu) site += std::to_string(x[nu]) + (nu < 3 ? ", " : ")");
     throw input_error("array of links: the layout puts a number of site (x, y, z, t) = " + site + ", direction " +

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "bindings/cpp/source/state.hpp"
 #include "common/algebra/gamma.hpp"
+#include "common/io/array_places.hpp"
 #include "common/io/collective_error.hpp"
 #include "common/random/random_stream.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -141,29 +143,22 @@ void require_here(std::span<const double> numbers, bool is_read, int columns, co
                   const lattice_geometry& geometry, const std::string& name) {
   const auto refuse = [&](const std::string& why) { throw input_error(name + ": " + why); };
   const std::int64_t sites = geometry.local_volume(), length = std::ssize(numbers);
-  if (!layout.places.empty() && std::ssize(layout.places) != sites)
-    refuse("expected the places of " + std::to_string(sites) + " sites or none, found " +
-           std::to_string(layout.places.size()));
+  require_places_of_sites(name, layout.places, sites);
   const std::int64_t least = spinor_reals * sites * columns;
   if (length < least)
     refuse("expected at least " + std::to_string(least) + " doubles for " + std::to_string(columns) + " columns on " +
            to_string(geometry.local()) + " sites of a rank (24 a site), found " + std::to_string(length));
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // so that no sum of strides overflows
-  const auto require_small = [&](std::int64_t step) {
-    if (step < -most || step > most) refuse("expected strides below 2^40, found " + std::to_string(step));
-  };
-  for (const std::int64_t step : {layout.first, layout.spin, layout.colour, layout.imaginary, layout.column})
-    require_small(step);
-  for (const std::int64_t step : layout.site) require_small(step);
-  for (const std::int64_t step : layout.places) require_small(step);
-  std::vector<bool> taken(static_cast<std::size_t>(length), false);
+  require_small_steps(name, std::array{layout.first, layout.spin, layout.colour, layout.imaginary, layout.column});
+  require_small_steps(name, layout.site);
+  require_small_steps(name, layout.places);
+  array_places places(length);
   const auto take = [&](std::int64_t place) {
-    if (place < 0 || place >= length)
+    const array_places::answer found = places.take(place);
+    if (found == array_places::answer::outside)
       refuse("the layout puts a number at place " + std::to_string(place) + " of " + std::to_string(length) +
              "; check its strides");
-    if (taken[static_cast<std::size_t>(place)])
+    if (found == array_places::answer::taken)
       refuse("the layout puts two numbers at place " + std::to_string(place) + "; check its strides");
-    taken[static_cast<std::size_t>(place)] = true;
     if (is_read && !std::isfinite(numbers[static_cast<std::size_t>(place)]))
       refuse("expected finite numbers, found one that is not at place " + std::to_string(place));
   };
