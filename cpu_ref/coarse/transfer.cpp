@@ -8,6 +8,7 @@
 #include "common/error.hpp"
 #include "common/random/random_stream.hpp"
 #include "cpu_ref/coarse/coarse_kernels.hpp"
+#include "cpu_ref/coarse/local_columns.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
@@ -333,34 +334,20 @@ constexpr double least_part = 1e-5;
 class local_orthonormaliser {
  public:
   local_orthonormaliser(int rows, int vectors, instruction_set isa)
-      : rows_(rows),
-        vectors_(vectors),
-        kernels_(coarse_kernels_of<double>(isa)),
-        split_(static_cast<std::size_t>(2 * padded_row(vectors) * rows)) {}
+      : rows_(rows), vectors_(vectors), columns_(rows, vectors, isa) {}
 
   /// Cholesky QR, twice: V = Q R with R^+ R = V^+ V. Products of matrices; but only for vectors that each add something
   /// to those before. Returns whether they do; nothing is stored where not.
   template <class Load, class Store>
   bool by_cholesky(const Load& load, const Store& store) {
-    const int padded = padded_row(vectors_);
-    columns_.resize(static_cast<std::size_t>(rows_ * vectors_));
     for (int j = 0; j < rows_; ++j)
-      for (int k = 0; k < vectors_; ++k) columns_[static_cast<std::size_t>(k * rows_ + j)] = load(j, k);
+      for (int k = 0; k < vectors_; ++k) columns_.column(k)[j] = load(j, k);
     for (int pass = 0; pass < 2; ++pass) {
-      split(padded);
       if (!make_inverse_factor()) return false;
-      column_products<double> p;
-      p.matrix = split_.data();
-      p.x = inverse_.data();
-      p.x_stride = vectors_;
-      p.rows = rows_;
-      p.length = p.columns = vectors_;
-      p.out = columns_.data();
-      p.out_stride = rows_;
-      kernels_.by_columns(p);
+      columns_.combine(inverse_.data(), vectors_, columns_.data());
     }
     for (int j = 0; j < rows_; ++j)
-      for (int k = 0; k < vectors_; ++k) store(j, k, columns_[static_cast<std::size_t>(k * rows_ + j)]);
+      for (int k = 0; k < vectors_; ++k) store(j, k, columns_.column(k)[j]);
     return true;
   }
 
@@ -396,33 +383,11 @@ class local_orthonormaliser {
   }
 
  private:
-  /// Rows of the columns, as kernels take a matrix.
-  void split(int padded) {
-    for (int j = 0; j < rows_; ++j) {
-      double *re = split_.data() + static_cast<std::size_t>(2 * padded * j), *im = re + padded;
-      for (int k = 0; k < padded; ++k) {
-        const auto z = k < vectors_ ? columns_[static_cast<std::size_t>(k * rows_ + j)] : complex<double>{};
-        re[k] = z.re;
-        im[k] = z.im;
-      }
-    }
-  }
-
   /// R^-1, [column][row], of V^+ V = R^+ R. Returns false where R has no inverse to speak of.
   bool make_inverse_factor() {
     const int n = vectors_;
     std::vector<complex<double>> gram(static_cast<std::size_t>(n * n));  // [c][k] = <v_k, v_c>
-    row_products<double> p;
-    p.products = 1;
-    p.matrix[0] = split_.data();
-    p.x[0] = columns_.data();
-    p.x_stride[0] = rows_;
-    p.rows = rows_;
-    p.length = p.columns = n;
-    p.conjugate = true;
-    p.out = gram.data();
-    p.out_stride = n;
-    kernels_.by_rows(p);
+    columns_.inner_products(gram.data());
     // L L^+ = V^+ V, L lower, in place of gram: [row][column].
     std::vector<complex<double>> l(static_cast<std::size_t>(n * n));
     const auto at = [n](auto& m, int i, int j) -> auto& { return m[static_cast<std::size_t>(i * n + j)]; };
@@ -451,9 +416,8 @@ class local_orthonormaliser {
   }
 
   int rows_, vectors_;
-  const coarse_kernels<double>& kernels_;
-  std::vector<complex<double>> columns_, inverse_;  ///< [vector][row]; [column][row]
-  aligned_buffer<double> split_;
+  local_columns columns_;
+  std::vector<complex<double>> inverse_;  ///< [column][row]
 };
 
 }  // namespace
@@ -474,12 +438,8 @@ orthonormalisation orthonormalise(null_space& v, const execution& on) {
     for (std::int64_t task = 0; task < blocks.coarse().sites() * chiralities; ++task) {
       const std::int64_t s = task / chiralities;
       const int chirality = static_cast<int>(task % chiralities);
-      // The rows of the even sites, then those of the odd ones.
-      const int even_rows = blocks.sites_of(s, 0) * v.rows;
-      const auto row = [&](int j) {
-        return v.row(j < even_rows ? blocks.block_begin(s, 0, chirality, v.rows) + j
-                                   : blocks.block_begin(s, 1, chirality, v.rows) + j - even_rows);
-      };
+      const rows_of_aggregate place(blocks, s, chirality, v.rows);
+      const auto row = [&](int j) { return v.row(place(j)); };
       const auto load = [&](int j, int k) { return complex_cast<double>(row(j)[k]); };
       const auto store = [&](int j, int k, const complex<double>& z) { row(j)[k] = complex_cast<float>(z); };
       if (!orthonormaliser.by_cholesky(load, store))

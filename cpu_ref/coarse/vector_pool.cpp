@@ -5,8 +5,7 @@
 #include <array>
 
 #include "common/algebra/gram_vectors.hpp"
-#include "cpu_ref/coarse/coarse_kernels.hpp"
-#include "cpu_ref/memory/aligned_buffer.hpp"
+#include "cpu_ref/coarse/local_columns.hpp"
 
 namespace plaquette::cpu {
 
@@ -17,71 +16,35 @@ class local_pool {
  public:
   local_pool(int rows, int columns, int kept, instruction_set isa)
       : rows_(rows),
-        columns_(columns),
         kept_(kept),
-        kernels_(coarse_kernels_of<double>(isa)),
-        numbers_(size(columns, rows)),
+        columns_(rows, columns, isa),
         gram_(size(columns, columns)),
         combinations_(size(kept, columns)),
         leading_(size(kept, rows)),
         scales_(static_cast<std::size_t>(columns)),
         workspace_(static_cast<std::size_t>(columns)),
-        order_(static_cast<std::size_t>(columns)),
-        split_(size(2 * padded_row(columns), rows)) {}
+        order_(static_cast<std::size_t>(columns)) {}
 
-  complex<double>* column(int k) { return numbers_.data() + size(k, rows_); }
+  complex<double>* column(int k) { return columns_.column(k); }
   double& scale(int k) { return scales_[static_cast<std::size_t>(k)]; }
   const complex<double>* leading(int k) const { return leading_.data() + size(k, rows_); }
 
   /// \param sizes  singular values
   void take_leading(double* sizes) {
-    split();
-    row_products<double> products;
-    products.products = 1;
-    products.matrix[0] = split_.data();
-    products.x[0] = numbers_.data();
-    products.x_stride[0] = rows_;
-    products.rows = rows_;
-    products.length = products.columns = columns_;
-    products.conjugate = true;
-    products.out = gram_.data();
-    products.out_stride = columns_;
-    kernels_.by_rows(products);
-    leading_combinations(lone_thread{}, gram_.data(), columns_, scales_.data(), kept_, sizes, combinations_.data(),
-                         workspace_.data(), order_.data());
-    column_products<double> sums;
-    sums.matrix = split_.data();
-    sums.x = combinations_.data();
-    sums.x_stride = sums.length = columns_;
-    sums.rows = rows_;
-    sums.columns = kept_;
-    sums.out = leading_.data();
-    sums.out_stride = rows_;
-    kernels_.by_columns(sums);
+    columns_.inner_products(gram_.data());
+    leading_combinations(lone_thread{}, gram_.data(), columns_.columns(), scales_.data(), kept_, sizes,
+                         combinations_.data(), workspace_.data(), order_.data());
+    columns_.combine(combinations_.data(), kept_, leading_.data());
   }
 
  private:
   static std::size_t size(int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); }
 
-  /// Rows of the columns, as kernels take a matrix.
-  void split() {
-    const int padded = padded_row(columns_);
-    for (int j = 0; j < rows_; ++j) {
-      double *re = split_.data() + size(2 * padded, j), *im = re + padded;
-      for (int k = 0; k < padded; ++k) {
-        const auto z = k < columns_ ? numbers_[size(k, rows_) + static_cast<std::size_t>(j)] : complex<double>{};
-        re[k] = z.re;
-        im[k] = z.im;
-      }
-    }
-  }
-
-  int rows_, columns_, kept_;
-  const coarse_kernels<double>& kernels_;
-  std::vector<complex<double>> numbers_, gram_, combinations_, leading_;  ///< columns
+  int rows_, kept_;
+  local_columns columns_;
+  std::vector<complex<double>> gram_, combinations_, leading_;  ///< columns
   std::vector<double> scales_, workspace_;
   std::vector<int> order_;
-  aligned_buffer<double> split_;
 };
 
 }  // namespace
@@ -99,12 +62,7 @@ singular_values take_leading_vectors(const null_space* kept, const singular_valu
     for (std::int64_t task = 0; task < tasks; ++task) {
       const std::int64_t s = task / chiralities;
       const int chirality = static_cast<int>(task % chiralities);
-      // The rows of the even sites, then those of the odd ones.
-      const int even_rows = blocks.sites_of(s, 0) * fresh.rows;
-      const auto row = [&](int j) {
-        return j < even_rows ? blocks.block_begin(s, 0, chirality, fresh.rows) + j
-                             : blocks.block_begin(s, 1, chirality, fresh.rows) + j - even_rows;
-      };
+      const rows_of_aggregate row(blocks, s, chirality, fresh.rows);
       for (int j = 0; j < rows; ++j) {
         for (int k = 0; k < before; ++k) pool.column(k)[j] = complex_cast<double>(kept->row(row(j))[k]);
         for (int k = 0; k < fresh.vectors; ++k) pool.column(before + k)[j] = complex_cast<double>(fresh.row(row(j))[k]);
