@@ -64,7 +64,7 @@ class search_space {
  public:
   static constexpr int block_length = 8;
 
-  /// \param first  directions to begin with, which several spaces share; may have none
+  /// \param first  directions to begin with, which copies of this space share; may have none
   explicit search_space(const direction_block<Field>& first) {
     if (first.size == 0) return;
     blocks_.push_back(first);
@@ -332,7 +332,8 @@ class preconditioned_solver {
   using InnerField = typename Sign::InnerField;
 
   /// All must outlive it.
-  preconditioned_solver(const overlap_operator<Sign>& d, const direction_block<Field>& first,
+  /// \param first  the space that columns begin with
+  preconditioned_solver(const overlap_operator<Sign>& d, const search_space<Field, InnerField>& first,
                         const std::vector<double>& masses, const overlap_solve_rule& rule, const Inverse& inverse,
                         overlap_solve_report& report)
       : d_(&d),
@@ -369,7 +370,7 @@ class preconditioned_solver {
     columns_.clear();
     const std::vector<double> norms = detail::square_roots(host_values(norm2(b)));
     for (int n = 0; n < b.columns(); ++n) {
-      column c{space(*first_), like(b, 1), like(b, mass_count()), like(b, mass_count())};
+      column c{*first_, like(b, 1), like(b, mass_count()), like(b, mass_count())};
       copy(c.b, view(b, n, 1));
       zero(c.x);
       c.norm = norms[static_cast<std::size_t>(n)];
@@ -386,13 +387,13 @@ class preconditioned_solver {
     for (column& c : columns_) {
       if (!c.is_open) continue;
       // Images that are as inexact as they were allowed to be serve once more and no longer.
-      if (round > 0 || c.space.size() >= limit()) c.space = space(*first_);
+      if (round > 0 || c.space.size() >= limit()) c.space = *first_;
       c.zb = c.wb = {};
       find_residuals(c);
     }
   }
   /// Of directions of a column.
-  int limit() const { return first_->size + rule_->preconditioner.directions; }
+  int limit() const { return first_->size() + rule_->preconditioner.directions; }
 
   /// Takes new directions until the iterated residuals of all masses and columns are below the tolerance.
   void iterate() {
@@ -616,7 +617,7 @@ class preconditioned_solver {
   };
 
   const overlap_operator<Sign>* d_;
-  const direction_block<Field>* first_;
+  const space* first_;
   const std::vector<double>* masses_;
   const overlap_solve_rule* rule_;
   detail::nested_preconditioner<Sign, Inverse> inverse_;
@@ -668,8 +669,8 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   using Field = typename Sign::Field;
   overlap_solve_report report;
   for (const double mass : masses) report.masses.push_back({.mass = mass, .converged = true});
-  const direction_block<Field> first =
-      first_directions(d, modes, b, std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4), report.work);
+  const search_space<Field, typename Sign::InnerField> first(
+      first_directions(d, modes, b, std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4), report.work));
   const int batch = rule.preconditioner.batch > 0 ? rule.preconditioner.batch : b.columns();
   in_batches(b.columns(), batch, [&](int begin, int count) {
     std::vector<Field> part;

@@ -430,10 +430,9 @@ class overlap_solver_of final : public overlap_solver {
   std::unique_ptr<clover_inverse<InnerField>> make_clover_inverse(const overlap_preconditioner& settings, int columns) {
     fermion_action action = fermion_action::isotropic(settings.mass, settings.csw);
     action.boundary_phase = settings_.boundary_phase;
-    Field made = like(shape_, columns);
-    backend_->fill(made, settings_.seed, std::uint64_t{1} << 24);  // not those that checks take
-    InnerField sample = like(shape_, columns, as<InnerField>);
-    convert(sample, made);
+    constexpr std::uint64_t own_stream = 1U << 24;  // not those that checks take
+    const InnerField sample =
+        rounded_to_single([&](Field& x) { backend_->fill(x, settings_.seed, own_stream); }, columns);
     return std::make_unique<clover_inverse<InnerField>>(backend_->make_clover_solver(action, settings.smearing),
                                                         settings, sample, backend_->ctx.geometry(),
                                                         backend_->ctx.comm(), settings_.interrupted);
@@ -462,11 +461,16 @@ class overlap_solver_of final : public overlap_solver {
     return x;
   }
   InnerField random_sample(int columns) {
+    return rounded_to_single([&](Field& x) { random()(x); }, columns);
+  }
+  /// Returns columns that `fill` has filled, in single precision.
+  template <class Fill>
+  InnerField rounded_to_single(const Fill& fill, int columns) const {
     Field made = like(shape_, columns);
-    random()(made);
-    InnerField sample = like(shape_, columns, as<InnerField>);
-    convert(sample, made);
-    return sample;
+    fill(made);
+    InnerField rounded = like(made, columns, as<InnerField>);
+    convert(rounded, made);
+    return rounded;
   }
 
   /// The basis of a search, in memory of the host where it shall be; what it takes there is measured.
