@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package. With it
-# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and, where CUDA is on, Plaquette::gpu; with
-# PLAQUETTE_BINDINGS also Plaquette::api for plaquette/plaquette.hpp and Plaquette::c for plaquette/plaquette.h. The component
+# find_package(Plaquette) gives Plaquette::common and Plaquette::cpu_ref, and Plaquette::gpu where CUDA is on. With
+# PLAQUETTE_BINDINGS there are Plaquette::api for plaquette/plaquette.hpp and Plaquette::c for plaquette/plaquette.h. The component
 # "callers" is the C library alone with its header, the Fortran module and plaquette.pc: it needs none of the other. The
 # component "programs" is the mini-apps and tools.
 include(CMakePackageConfigHelpers)

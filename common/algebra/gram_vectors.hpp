@@ -142,8 +142,8 @@ struct gram_columns {
 /// A singular vector shorter than this times the longest is rounding of the columns, which are in single precision.
 inline constexpr double least_singular_value = 1e-6;
 
-/// Computes from the Gram matrix of n columns the first `kept` of their left singular vectors, as sums of the columns:
-/// vector k = sum_i combination[k n + i] column_i, of length 1, or zero where the columns have no such vector.
+/// Computes the first `kept` left singular vectors of n columns from their Gram matrix. They are sums of the columns:
+/// vector k = sum_i combination[k n + i] column_i. Each has length 1, or is zero where the columns have no such vector.
 /// All members of the team call this.
 /// \param gram      of the columns divided by `scales`: [j][i] = column_i^+ column_j; for workspace afterwards
 /// \param scales    factors of the columns; combinations are of columns divided by them

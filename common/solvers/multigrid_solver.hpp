@@ -126,8 +126,8 @@ struct setup_report {
   } seconds;
   std::int64_t replaced = 0;  ///< null vectors that added nothing on an aggregate
   int dropped = 0;            ///< null vectors that added nothing on any aggregate
-  /// How many stages of null vectors the columns of P on the finest lattice are the leading ones of; 0: none, they are
-  /// those of the last stage.
+  /// Stages of null vectors whose leading ones are the columns of P on the finest lattice. 0: they are those of the
+  /// last stage.
   int stages = 0;
   std::vector<coarsening> coarsenings{};  ///< as they are without them
   double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded

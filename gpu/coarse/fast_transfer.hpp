@@ -831,7 +831,7 @@ bool takes_batches(const vector_pointers& v) {
   return !std::is_same_v<Fine, fine_spinors<double>> && v.vectors <= 48 && takes_single_columns<Fine>(v);
 }
 
-/// Calls launch<tiles>() with the number of tiles of 8 vectors that kernels of batches have for so many.
+/// Calls launch<tiles>() with the tiles of 8 vectors that kernels of batches have for this number of vectors.
 template <class Launch>
 void with_vector_tiles(std::int32_t vectors, const Launch& launch) {
   if (vectors <= 24)

@@ -86,8 +86,8 @@ __device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
   return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
 }
 
-/// Waits for the kernel before, which has written what this one reads. On several ranks it is the one that packs the
-/// faces, and it lets this one start when all that is read has been written: then only sites at cuts wait for it.
+/// Waits for the kernel before, which has written what this one reads. On several ranks that kernel packs the faces. It
+/// lets this one start when all that is read has been written. Then only sites at cuts wait for it.
 template <class Halo>
 __device__ __forceinline__ void wait_for_fields() {
   if constexpr (std::is_same_v<Halo, no_halo>) wait_for_previous_kernel();
