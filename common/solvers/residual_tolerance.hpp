@@ -31,8 +31,8 @@ inline double residual_rounding(const fermion_action& action, double unit_roundo
 /// iterations, each of which rounds it; the errors add up at random: sqrt(iterations + 1) times `residual_rounding`.
 /// (Measured in single precision: a third to a half of it.)
 /// And 2 u for the numbers that M is stored in and for M x. One number makes up |x| of a heavy quark from a point, so
-/// that nothing averages. (Measured in single precision with kappa = 0.005: 3.4 u in all, where the square root alone allows
-/// 2.1.)
+/// that nothing averages. (Measured in single precision with kappa = 0.005: 3.4 u in all, where the square root alone
+/// allows 2.1.)
 inline double residual_floor(double rounding, int iterations, double unit_roundoff) {
   return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
 }
