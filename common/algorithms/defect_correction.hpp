@@ -81,6 +81,7 @@ class defect_record {
     for (std::size_t i = 1; i < history.size(); ++i) all.push_back(history[i] * before);
     c.iterations += part.iterations;
     c.restarts += part.restarts;
+    c.stopped = c.stopped || part.stopped;
     c.updates.push_back({c.iterations, iterated, truth});
     better = truth < before;
     if (better) c.true_residual = truth;

@@ -64,7 +64,7 @@ class residual_record {
     return iteration_ / rule_.check_interval > checked_at_ / rule_.check_interval || iteration_ >= rule_.limit;
   }
   void note_check() { checked_at_ = iteration_; }
-  bool stop_is_wanted() const { return rule_.interrupted && rule_.interrupted(); }
+  bool stop_is_wanted() { return stop_was_wanted_ = rule_.interrupted && rule_.interrupted(); }
 
   /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
   scalars unconverged(const scalars& rr) const {
@@ -144,6 +144,7 @@ class residual_record {
   void conclude(const column_state& c, const verdict& v) {
     column_report& out = report_of(c);
     out.status = v.status, out.iterations = v.iteration, out.why = v.why;
+    out.stopped = stop_was_wanted_ && !v.why.empty();
     if (!c.note.empty()) out.why = v.why.empty() ? c.note : v.why + " (" + c.note + ")";
   }
 
@@ -202,6 +203,7 @@ class residual_record {
   std::vector<division_test> tests_;
   bool with_gain_ = false;
   int iteration_ = 0, checked_at_ = 0;
+  bool stop_was_wanted_ = false;
   solve_report report_;
 };
 

@@ -155,6 +155,7 @@ class schur_record {
     c.iterations += part.iterations;
     c.restarts += part.restarts;
     c.mismatches += part.mismatches;
+    c.stopped = c.stopped || part.stopped;
     for (const residual_update& update : part.updates)
       c.updates.push_back({update.iteration + c.iterations - part.iterations, update.iterated * to_relative,
                            update.truth * to_relative});

@@ -98,6 +98,13 @@ struct column_report {
   /// of the solution leaves.
   bool at_floor = false;
   int mismatches = 0;  ///< how often the two residuals disagreed by more than rounding explains
+  /// The caller asked to stop while the column was iterated, which may have changed its solution: even one that meets
+  /// the tolerance is not the one of a solve that was left alone.
+  bool stopped = false;
+
+  /// Returns whether the solution has the bits of a solve that nobody stopped. A column that ended by a way of its own
+  /// may owe that to the moment of the stop.
+  bool is_of_whole_solve() const { return status == solve_status::converged && !stopped && (why.empty() || at_floor); }
 };
 
 /// How the solve of a batch ended.
@@ -129,6 +136,7 @@ struct solve_report {
     after.iterations += before.iterations;
     after.restarts += before.restarts + 1;
     after.mismatches += before.mismatches;
+    after.stopped = after.stopped || before.stopped;
     after.why =
         "restarted from the true residual (" + before.why + ")" + (after.why.empty() ? "" : ", then ") + after.why;
     before = std::move(after);

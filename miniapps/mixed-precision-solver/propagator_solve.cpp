@@ -55,8 +55,7 @@ void take_solutions(propagator_result& result, const propagator_solver& solver, 
                          .mismatches = c.mismatches,
                          .restarts = c.restarts};
     result.histories[n] = report.history[place];
-    // A column that ended by a way of its own may owe that to the moment at which the run was stopped.
-    result.kept[n] = c.status == solve_status::converged && (c.why.empty() || c.at_floor);
+    result.kept[n] = c.is_of_whole_solve();
   }
   result.inner_applications += report.operator_applications - report.outer_applications;
   result.outer_applications += report.outer_applications;
@@ -368,7 +367,7 @@ propagator_result solve_propagator(const timed_solver& on, const solver_options&
   const bool corrected = parameters.true_tolerance > 0.0;
   solve_columns(result, run, parameters);
   judge_result(result, run);
-  if (!corrected && needs_corrections(result, options)) {
+  if (!corrected && !control.stopped() && needs_corrections(result, options)) {
     parameters.true_tolerance = std::ranges::min(result.results, {}, &column_result::tolerance).tolerance;
     auto unfinished_files = std::move(result.unfinished_files);
     result = nothing_solved(options, geometry);

@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <tuple>
 
+#include "common/algorithms/mixed_solve.hpp"
 #include "common/algorithms/schur_solve.hpp"
 #include "validation/unit/solver_support.hpp"
 
@@ -30,8 +33,14 @@ class dense_schur {
     from_even_ = std::make_shared<mock::dense_operator>(to_operator(from_even));
     from_source_ = std::make_shared<mock::dense_operator>(to_operator(from_source));
   }
-  void apply(mock::field& out, const mock::field& in) const { even_->apply(out, in); }
-  void apply_dagger(mock::field& out, const mock::field& in) const { even_->apply_dagger(out, in); }
+  template <class Field>
+  void apply(Field& out, const Field& in) const {
+    even_->apply(out, in);
+  }
+  template <class Field>
+  void apply_dagger(Field& out, const Field& in) const {
+    even_->apply_dagger(out, in);
+  }
   void prepare_source(mock::field& even, const mock::field& full) const { prepare_->apply(even, full); }
   void reconstruct_solution(mock::field& full, const mock::field& even, const mock::field& source) const {
     mock::field part = like(full);
@@ -247,6 +256,52 @@ TEST(SchurSolve, PassesOnThatTheEvenSolveFailed) {
     EXPECT_LT(report.true_residuals[n], 1.0) << "the best so far is kept";
     EXPECT_NEAR(report.columns[n].residual, report.true_residuals[n], 1e-13);
   }
+}
+
+/// Solves in every way and stops at each question in turn whether to.
+TEST(SchurSolve, KnowsTheColumnsThatAStopDidNotTouch) {
+  using low = mock::basic_field<float>;
+  int kept = 0, touched = 0;
+  for (const std::uint64_t seed : {1, 2, 24}) {
+    generator g(seed);
+    const matrix m = well_behaved(40, g), b = random_matrix(40, 6, g);
+    const dense_schur schur(m, seed % 2 == 0);
+    const auto run = [&](double tolerance, std::optional<mixed_scheme> scheme, solver_kind kind, long until) {
+      mock::machine device(seed);
+      mock::field x = to_field(device, matrix::Zero(40, 6));
+      long asked = 0;
+      const stopping_rule rule{.tolerance = tolerance, .interrupted = [&] { return ++asked > until; }};
+      const auto report =
+          schur_solve(schur, to_operator(m), x, to_field(device, b), rule,
+                      [&](const auto& a, auto& even, const auto& source, const stopping_rule& rest) {
+                        return scheme ? solve_mixed<low>(kind, *scheme, a, a, even, source, rest, {.delta = 1e-3})
+                                      : solve(kind, a, even, source, rest);
+                      });
+      return std::tuple(report.columns, to_matrix(x), asked);
+    };
+    for (const double tolerance : {7e-16, 3e-15, 1e-12})
+      for (const auto scheme : {std::optional<mixed_scheme>(), std::optional(mixed_scheme::reliable),
+                                std::optional(mixed_scheme::defect_correction)})
+        for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr, solver_kind::cgne}) {
+          const auto [whole_columns, whole, questions] = run(tolerance, scheme, kind, 1L << 40);
+          for (long until = 0; until < questions; ++until) {
+            const auto [columns, x, asked] = run(tolerance, scheme, kind, until);
+            for (std::size_t n = 0; n < columns.size(); ++n) {
+              const auto place = static_cast<Eigen::Index>(n);
+              if (!columns[n].is_of_whole_solve()) {
+                ++touched;
+                continue;
+              }
+              ++kept;
+              EXPECT_EQ(vector(x.col(place)), vector(whole.col(place)))
+                  << name(kind) << (scheme ? name(*scheme) : "") << " seed " << seed << " tolerance " << tolerance
+                  << " stopped at question " << until << " column " << n << ' ' << columns[n].why;
+            }
+          }
+        }
+  }
+  EXPECT_GT(kept, 100);
+  EXPECT_GT(touched, 100);
 }
 
 TEST(SchurSolve, AcceptsATrueToleranceOfItsOwn) {
