@@ -311,7 +311,7 @@ class Checkpoints(NodalDgTest):
     @on_host
     def test_a_mesh_that_does_not_fit_is_refused_before_it_is_refined(self):
         result = run("--mesh", os.path.join(MESHES, "sphere.msh"), "--problem", "pulse", "--boundaries",
-                     "outside:incident", "--refine", "7")
+                     "outside:incident", "--refine", "6")
         self.assertEqual(result.status, harness.NO_MEMORY, result.err + result.out)
         self.assertIn("the mesh, refined, needs", result.err)
 
