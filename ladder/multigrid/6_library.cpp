@@ -41,7 +41,7 @@ class library : public rung {
     solver_->set_source(0, b);
   }
 
-  void run() override { report_ = solver_->solve({.tolerance = tolerance, .limit = 100}).report; }
+  void run() override { report_ = solver_->solve({.tolerance = tolerance, .limit = most_iterations}).report; }
   std::vector<double> result() const override {
     spinor_configuration x(context_.geometry());
     solver_->get_solution(0, x);

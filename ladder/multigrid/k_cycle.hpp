@@ -7,11 +7,9 @@
 
 namespace ladder::multigrid {
 
-/// About Mc^-1 on the second grid. Its null vectors are the first grid's, restricted: P^+ v.
+/// About Mc^-1 on the second grid. Null vectors are made of random ones there.
 class k_cycle {
  public:
-  /// \param mc     of the second grid
-  /// \param first  the columns of P that lead to it; the first vector of an aggregate is null vector 0, and so on
   k_cycle(const dense::matrix& mc, const transfer::grid& second, std::uint64_t seed) : mc_(mc) {
     constexpr int coarser_vectors = 6;
     std::mt19937_64 generator(seed + 2);

@@ -17,6 +17,8 @@ using linear_map = std::function<vector(const vector&)>;
 inline constexpr double tolerance = 1e-10, mass = -0.48;
 inline constexpr int vectors = 8;  ///< null vectors: columns of P an aggregate and chirality
 inline constexpr int steps = 4;    ///< of a relaxation
+/// A solve that needs more has failed: without a coarse correction it would.
+inline constexpr int most_iterations = 20;
 
 /// x += a y.
 inline void axpy(vector& x, const vector& y, std::complex<double> a = 1) {
@@ -94,7 +96,8 @@ class multigrid_rung : public rung {
   void run() override {
     applied = 0;
     const linear_map counted = [this](const vector& v) { return ++applied, fine(v); };
-    iterations = gcr(x, b, counted, [&](const vector& r) { return cycle(r, counted, relax, correct); }, 100, tolerance);
+    iterations = gcr(
+        x, b, counted, [&](const vector& r) { return cycle(r, counted, relax, correct); }, most_iterations, tolerance);
   }
   std::vector<double> result() const override {
     const auto* first = reinterpret_cast<const double*>(x.data());
