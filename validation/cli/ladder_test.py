@@ -76,6 +76,18 @@ class Pages(unittest.TestCase):
             if ladder != "-":
                 self.assertTrue(rung[0] == "0" or glob.glob(os.path.join(ROOT, "ladder", ladder, rung[0] + "_*")), name)
 
+    def test_patches_of_exercises_apply(self):
+        folder = os.path.join(BOOK, "exercises")
+        lines = [line.split() for line in text_of(folder, "exercises.txt").split("\n") if line[:1].isdigit()]
+        self.assertEqual([int(line[0]) for line in lines], list(range(1, len(lines) + 1)))
+        patches = {f"{line[1]}.{kind}.patch" for line in lines for kind in ("mistake", "solution")}
+        self.assertEqual(patches | {"exercises.txt"}, set(os.listdir(folder)))
+        for number, _, chapter, *_ in lines:
+            self.assertIn(f"`./plaquette learn exercise {number}`", text_of("docs", "book", chapter))
+        for patch in sorted(patches):
+            result = subprocess.run(["git", "apply", "--check", os.path.join(folder, patch)], cwd=ROOT, capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, f"{patch} does not fit the tree any more: {result.stderr}")
+
     def test_names_in_chapters_exist(self):
         for path in glob.glob(BOOK + "/*.md") + [os.path.join(ROOT, "docs", "glossary.md"), os.path.join(ROOT, "ladder", "README.md")]:
             for name in re.findall(r"`((?:common|cpu_ref|gpu|ladder|miniapps|validation|plots|data|docs)/[\w./-]+)`", text_of(path)):
