@@ -3,6 +3,8 @@
 // leaves it, w = E - n n.E - n x H, three numbers a node of a face, contiguous. With w' from behind, the fluxes are
 //   E: (w' - (E - n n.E + n x H)) / 2,   H: -n x that of E;   behind a wall w' = -w.
 // Nothing reads a neighbour's fields now, so a block is updated at once: a stage goes through memory one time.
+#include <cstring>
+
 #include "ladder/dg-cpu/one_product.hpp"
 
 namespace ladder::dg {
@@ -74,13 +76,15 @@ class traces : public block_rung {
   void read_traces(stack& x, int block, int face) const {
     const block_geometry& g = geometry[std::size_t(block)];
     for (int m = 0; m < nfp; ++m) {
-      vector3 behind{}, flux;
+      double words[3][width];
       for (int lane = 0; lane < width; ++lane) {
         const std::size_t at = std::size_t((block * width + lane) * faces + face);
         const int there = p.domain.reference.matching_node(orientation_[at], m);
         const double* from = &old_[std::size_t(behind_[at]) * of_face + std::size_t(3 * there)];
-        for (int i = 0; i < 3; ++i) behind[i][lane] = from[i];
+        for (int i = 0; i < 3; ++i) words[i][lane] = from[i];
       }
+      vector3 behind, flux;
+      std::memcpy(&behind, words, sizeof behind);
       const vector3 own = wave(block, face, m, 1);
       for (int i = 0; i < 3; ++i) flux[i] = 0.5 * g.scale[face] * ((2 * g.inside[face] - 1) * behind[i] - own[i]);
       const vector3 n_flux = cross(g.normal[face], flux);
