@@ -76,7 +76,7 @@ learn() {
     learn_exercise "$@"
     return
   fi
-  local words=() size=small ladder rung=0 file='' status=0 number line
+  local words=() size=small ladder rung=0 file='' status=0 number line driver=plaquette-ladder
   while [[ $# -gt 0 ]]; do
     case $1 in
       --size) size=${2-}; shift 2 || shift ;;
@@ -103,15 +103,19 @@ learn() {
     [[ $rung =~ ^[0-9]+$ ]] || fail "learn: RUNG is a number, got '$rung'"
   fi
   preset=$(choose_preset)
+  if [[ $ladder == *-gpu ]]; then
+    has_nvcc || fail "learn: $ladder needs nvcc and a GPU; without, ./plaquette test gpu-host runs its rungs as loops of the host"
+    preset=${PLAQUETTE_PRESET:-cuda} driver=dirac-gpu/plaquette-ladder-gpu
+  fi
   configure_once
-  compile plaquette-ladder
+  compile "$(basename "$driver")"
   local out=$root/out/book name=$ladder
   [[ $rung == 0 ]] || name=$ladder-$rung
   mkdir -p "$out"
   local arguments=("$ladder" --size "$size" --table "$out/$name.md")
   [[ $rung == 0 ]] || arguments+=(--rung "$rung")
   say
-  "$(build_folder)/ladder/plaquette-ladder" "${arguments[@]}" || status=$?
+  "$(build_folder)/ladder/$driver" "${arguments[@]}" || status=$?
   [[ $status -le 1 ]] || return "$status"
   say "ROWS       $out/$name.md"
   if python_with matplotlib >/dev/null; then

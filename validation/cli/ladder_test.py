@@ -45,7 +45,7 @@ class Driver(unittest.TestCase):
             self.assertEqual(run("PLAQUETTE_LADDER", *arguments).returncode, 2, arguments)
 
     def test_the_list_names_each_rung_once(self):
-        listed = re.findall(r"^  (\d+)  ", run("PLAQUETTE_LADDER").stdout, re.MULTILINE)
+        listed = re.findall(r"^  (\d+)  ", run("PLAQUETTE_LADDER").stdout + run("PLAQUETTE_GPU_LADDER").stdout, re.MULTILINE)
         self.assertEqual(len(listed), len(rungs()))
 
     def test_rows_are_written(self):
