@@ -43,8 +43,8 @@ learn_exercises() {
 learn_exercise() {
   local line number name chapter target words kind status clone=$root/out/exercise log=$root/out/exercise.log
   if [[ $# -eq 0 ]]; then learn_exercises; return; fi
-  [[ $# -eq 1 && $1 =~ ^[0-9]+$ ]] && line=$(grep -E "^$1 " "$root/docs/book/exercises/exercises.txt") ||
-    fail "learn: there is no exercise $*; ./plaquette learn exercise lists them"
+  line=$(grep -E "^${1//[^0-9]/x} " "$root/docs/book/exercises/exercises.txt") ||
+    fail "learn: there is no exercise $1; ./plaquette learn exercise lists them"
   read -r number name chapter target line <<<"$line"
   read -ra words <<<"$line"
   git -C "$root" rev-parse HEAD >/dev/null 2>&1 || fail "learn: exercises need a git clone of Plaquette"
@@ -60,10 +60,13 @@ learn_exercise() {
     say "test        $line"
     if [[ $kind == mistake ]]; then
       grep -E 'Failure|differs|which is|FAILED' "$log" | head -n 4 || true
-      [[ $status -eq 1 ]] || fail "learn: exercise $number: the mistake should fail the test; its output: $log"
-    else
-      [[ $status -eq 0 ]] && grep -q PASSED "$log" && ! grep -q 'Running 0 tests' "$log" ||
-        fail "learn: exercise $number: the solution should pass the test; its output: $log"
+      if [[ $status -ne 1 ]]; then
+        say "EXERCISE   FAILED     (the mistake should fail the test; its output: out/exercise.log)"
+        return 1
+      fi
+    elif [[ $status -ne 0 ]] || ! grep -q PASSED "$log" || grep -q 'Running 0 tests' "$log"; then
+      say "EXERCISE   FAILED     (the solution should pass the test; its output: out/exercise.log)"
+      return 1
     fi
   done
   say "EXERCISE   PASSED     (the test fails with the mistake and passes with the solution)"
