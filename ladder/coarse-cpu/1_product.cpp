@@ -28,7 +28,7 @@ class product : public coarse_rung {
 double sites_of_run(size s) { return double(transfer::grid{transfer::extents_of(s), 12}.sites()) / 16 * columns; }
 const describe ladder("coarse-cpu", "P^+ M P, the operator of a coarse lattice with 16 numbers a site", "coarse site",
                       sites_of_run, 8.0 * (1 + hops) * n * n);
-const add<product> here("coarse-cpu", 1, "P^+ M P", 0, "prolong, multiply, restrict");
+const add<product> rung_1("coarse-cpu", 1, "P^+ M P", 0, "prolong, multiply, restrict");
 
 }  // namespace
 }  // namespace ladder::coarse

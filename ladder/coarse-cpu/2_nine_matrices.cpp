@@ -28,7 +28,7 @@ class by_matrices : public coarse_rung {
   nine_matrices matrices_;
 };
 
-const add<by_matrices> here("coarse-cpu", 2, "nine matrices", 1e-14, "like 1, but the product is made once");
+const add<by_matrices> rung_2("coarse-cpu", 2, "nine matrices", 1e-14, "like 1, but the product is made once");
 
 }  // namespace
 }  // namespace ladder::coarse

@@ -16,7 +16,8 @@ class lanes : public coarse_rung {
   lanes_of_rows matrices_;
 };
 
-const add<lanes> here("coarse-cpu", 3, "8 rows a register", 1e-14, "like 2, but eight rows of a matrix are a register");
+const add<lanes> rung_3("coarse-cpu", 3, "8 rows a register", 1e-14,
+                        "like 2, but eight rows of a matrix are a register");
 
 }  // namespace
 }  // namespace ladder::coarse

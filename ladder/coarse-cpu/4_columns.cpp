@@ -15,8 +15,8 @@ class four_columns : public coarse_rung {
   lanes_of_rows matrices_;
 };
 
-const add<four_columns> here("coarse-cpu", 4, "columns", 1e-14,
-                             "like 3, but matrices are loaded once for four columns");
+const add<four_columns> rung_4("coarse-cpu", 4, "columns", 1e-14,
+                               "like 3, but matrices are loaded once for four columns");
 
 }  // namespace
 }  // namespace ladder::coarse

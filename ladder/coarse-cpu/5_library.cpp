@@ -54,7 +54,7 @@ class library : public coarse_rung {
   cpu::coarse_field<float> in_, out_;
 };
 
-const add<library> here("coarse-cpu", 5, "the library", 1e-6, "like 4, by cpu_ref/coarse, in single precision");
+const add<library> rung_5("coarse-cpu", 5, "the library", 1e-6, "like 4, by cpu_ref/coarse, in single precision");
 
 }  // namespace
 }  // namespace ladder::coarse

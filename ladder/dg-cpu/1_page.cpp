@@ -76,7 +76,7 @@ class page : public rung {
 double stages_of_run(size s) { return 6 * std::pow(cells_of(s), 3) * steps * plaquette::lserk4::stages; }
 const describe ladder("dg-cpu", "four time steps of Maxwell's equations, nodal discontinuous Galerkin of order 3",
                       "stage of an element", stages_of_run, 2.0 * fields * np * (3 * np + faces * nfp));
-const add<page> here("dg-cpu", 1, "one page", 0, "plain Maxwell, with loops over all indices");
+const add<page> rung_1("dg-cpu", 1, "one page", 0, "plain Maxwell, with loops over all indices");
 
 }  // namespace
 }  // namespace ladder::dg

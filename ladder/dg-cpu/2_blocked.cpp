@@ -21,7 +21,7 @@ class blocked : public block_rung {
     const auto& reference = p.domain.reference;
     const block_geometry& g = geometry[std::size_t(block)];
     for (int n = 0; n < np; ++n) {
-      vector3 gradient[fields]{};
+      lanes3 gradient[fields]{};
       for (int f = 0; f < fields; ++f)
         for (int a = 0; a < 3; ++a) {
           R along{};
@@ -37,7 +37,7 @@ class blocked : public block_rung {
     }
     for (int face = 0; face < faces; ++face)
       for (int m = 0; m < nfp; ++m) {
-        vector3 h, e;
+        lanes3 h, e;
         fluxes(h, e, state, block, face, m);
         for (int n = 0; n < np; ++n)
           for (int i = 0; i < 3; ++i) {
@@ -48,7 +48,7 @@ class blocked : public block_rung {
   }
 };
 
-const add<blocked> here("dg-cpu", 2, "blocked", 1e-14, "like 1, but each number is a register of eight elements");
+const add<blocked> rung_2("dg-cpu", 2, "blocked", 1e-14, "like 1, but each number is a register of eight elements");
 
 }  // namespace
 }  // namespace ladder::dg

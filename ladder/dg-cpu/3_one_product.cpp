@@ -17,7 +17,7 @@ class one_product_rung : public block_rung {
       for (int block = 0; block < blocks; ++block) {
         one_product::fill(x, geometry[std::size_t(block)], state + block * fields * np);
         for (int m = 0; m < faces * nfp; ++m) {
-          vector3 h, e;
+          lanes3 h, e;
           fluxes(h, e, state, block, m / nfp, m % nfp);
           for (int i = 0; i < 3; ++i) x[3 * np + m][i] = h[i], x[3 * np + m][3 + i] = e[i];
         }
@@ -31,7 +31,7 @@ class one_product_rung : public block_rung {
   one_product product_;
 };
 
-const add<one_product_rung> here("dg-cpu", 3, "one product", 1e-14, "like 2, but one product [Dr Ds Dt LIFT] x");
+const add<one_product_rung> rung_3("dg-cpu", 3, "one product", 1e-14, "like 2, but one product [Dr Ds Dt LIFT] x");
 
 }  // namespace
 }  // namespace ladder::dg

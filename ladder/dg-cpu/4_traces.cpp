@@ -53,10 +53,10 @@ class traces : public block_rung {
   static constexpr std::size_t of_face = 3 * nfp, of_element = faces * of_face;
 
   /// Returns E - n n.E + sign n x H at a node of a face.
-  vector3 wave(int block, int face, int m, double sign) const {
-    const vector3& n = geometry[std::size_t(block)].normal[face];
+  lanes3 wave(int block, int face, int m, double sign) const {
+    const lanes3& n = geometry[std::size_t(block)].normal[face];
     const R* at = &q[std::size_t(block * fields * np + p.domain.reference.node_of_face(face, m))];
-    const vector3 e{at[3 * np], at[4 * np], at[5 * np]}, n_h = cross(n, {at[0], at[np], at[2 * np]});
+    const lanes3 e{at[3 * np], at[4 * np], at[5 * np]}, n_h = cross(n, {at[0], at[np], at[2 * np]});
     const R along = dot(n, e);
     return {e[0] - along * n[0] + sign * n_h[0], e[1] - along * n[1] + sign * n_h[1],
             e[2] - along * n[2] + sign * n_h[2]};
@@ -64,7 +64,7 @@ class traces : public block_rung {
   void write_traces(int block) {
     for (int face = 0; face < faces; ++face)
       for (int m = 0; m < nfp; ++m) {
-        const vector3 w = wave(block, face, m, -1);
+        const lanes3 w = wave(block, face, m, -1);
         for (int lane = 0; lane < width; ++lane) {
           double* to =
               &new_[std::size_t(block * width + lane) * of_element + std::size_t(face) * of_face + std::size_t(3 * m)];
@@ -83,11 +83,11 @@ class traces : public block_rung {
         const double* from = &old_[std::size_t(behind_[at]) * of_face + std::size_t(3 * there)];
         for (int i = 0; i < 3; ++i) words[i][lane] = from[i];
       }
-      vector3 behind, flux;
+      lanes3 behind, flux;
       std::memcpy(&behind, words, sizeof behind);
-      const vector3 own = wave(block, face, m, 1);
+      const lanes3 own = wave(block, face, m, 1);
       for (int i = 0; i < 3; ++i) flux[i] = 0.5 * g.scale[face] * ((2 * g.inside[face] - 1) * behind[i] - own[i]);
-      const vector3 n_flux = cross(g.normal[face], flux);
+      const lanes3 n_flux = cross(g.normal[face], flux);
       for (int i = 0; i < 3; ++i)
         x[3 * np + face * nfp + m][i] = -n_flux[i], x[3 * np + face * nfp + m][3 + i] = flux[i];
     }
@@ -99,7 +99,7 @@ class traces : public block_rung {
   std::vector<int> behind_, orientation_;  // [element][face]
 };
 
-const add<traces> here("dg-cpu", 4, "traces", 1e-14, "like 3, but an element hands on the wave that leaves it");
+const add<traces> rung_4("dg-cpu", 4, "traces", 1e-14, "like 3, but an element hands on the wave that leaves it");
 
 }  // namespace
 }  // namespace ladder::dg

@@ -12,19 +12,20 @@ namespace ladder::dg {
 using R = dirac::register_of<double>::type;
 inline constexpr int width = 8;
 
-struct vector3 {
+/// A vector of space, a lane an element.
+struct lanes3 {
   R v[3];
   R& operator[](int i) { return v[i]; }
   const R& operator[](int i) const { return v[i]; }
 };
-inline R dot(const vector3& a, const vector3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-inline vector3 cross(const vector3& a, const vector3& b) {
+inline R dot(const lanes3& a, const lanes3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+inline lanes3 cross(const lanes3& a, const lanes3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
 /// Geometry of a block, a lane an element.
 struct block_geometry {
-  vector3 metric[3], normal[faces];
+  lanes3 metric[3], normal[faces];
   R scale[faces];
   R inside[faces];  ///< 1, or 0 where the face is a wall
 };
@@ -70,9 +71,9 @@ class block_rung : public rung {
   }
 
   /// Returns q+ - q- of H (first = 0) or E (first = 3) at a node of a face. Behind a wall it is `wall` times q-.
-  vector3 jump(const R* state, int block, int face, int m, int first, double wall) const {
+  lanes3 jump(const R* state, int block, int face, int m, int first, double wall) const {
     const R* own = state + (block * fields + first) * np + p.domain.reference.node_of_face(face, m);
-    vector3 behind{};
+    lanes3 behind{};
     for (int lane = 0; lane < width; ++lane) {
       const int there = p.vmap_p[std::size_t(((block * width + lane) * faces + face) * nfp + m)];
       if (there < 0) continue;
@@ -80,15 +81,15 @@ class block_rung : public rung {
       for (int i = 0; i < 3; ++i) behind[i][lane] = state[place(element, first + i, there % np)][element % width];
     }
     const R& inside = geometry[std::size_t(block)].inside[face];
-    vector3 d;
+    lanes3 d;
     for (int i = 0; i < 3; ++i) d[i] = inside * (behind[i] - own[i * np]) + (1 - inside) * wall * own[i * np];
     return d;
   }
   /// Computes Fscale times the upwind fluxes of H and E.
-  void fluxes(vector3& h, vector3& e, const R* state, int block, int face, int m) const {
+  void fluxes(lanes3& h, lanes3& e, const R* state, int block, int face, int m) const {
     const block_geometry& g = geometry[std::size_t(block)];
-    const vector3 dh = jump(state, block, face, m, 0, 0), de = jump(state, block, face, m, 3, -2);
-    const vector3 n_de = cross(g.normal[face], de), n_dh = cross(g.normal[face], dh);
+    const lanes3 dh = jump(state, block, face, m, 0, 0), de = jump(state, block, face, m, 3, -2);
+    const lanes3 n_de = cross(g.normal[face], de), n_dh = cross(g.normal[face], dh);
     const R along_h = dot(g.normal[face], dh), along_e = dot(g.normal[face], de);
     for (int i = 0; i < 3; ++i) {
       h[i] = 0.5 * g.scale[face] * (dh[i] - g.normal[face][i] * along_h - n_de[i]);

@@ -28,8 +28,8 @@ class one_product {
   static void fill(stack& x, const block_geometry& g, const R* q) {
     for (int a = 0; a < 3; ++a)
       for (int m = 0; m < np; ++m) {
-        const vector3 h = cross(g.metric[a], {q[m], q[np + m], q[2 * np + m]});
-        const vector3 e = cross(g.metric[a], {q[3 * np + m], q[4 * np + m], q[5 * np + m]});
+        const lanes3 h = cross(g.metric[a], {q[m], q[np + m], q[2 * np + m]});
+        const lanes3 e = cross(g.metric[a], {q[3 * np + m], q[4 * np + m], q[5 * np + m]});
         for (int i = 0; i < 3; ++i) x[a * np + m][i] = -e[i], x[a * np + m][3 + i] = h[i];
       }
   }

@@ -35,7 +35,7 @@ class two_grids : public multigrid_rung {
 double one_solve(size) { return 1; }
 const describe ladder("multigrid", "M x = b close to the critical mass, residual 1e-10, by cycles of several grids",
                       "solve", one_solve, 0);
-const add<two_grids> here("multigrid", 1, "two grids", 0, "matrices: M, P, P^+ M P and its inverse");
+const add<two_grids> rung_1("multigrid", 1, "two grids", 0, "matrices: M, P, P^+ M P and its inverse");
 
 }  // namespace
 }  // namespace ladder::multigrid

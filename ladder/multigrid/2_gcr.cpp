@@ -22,7 +22,7 @@ class relaxed : public multigrid_rung {
   dense::matrix m_, p_, inverse_;
 };
 
-const add<relaxed> here("multigrid", 2, "relaxed by GCR", 3e-9, "like 1, but GCR relaxes");
+const add<relaxed> rung_2("multigrid", 2, "relaxed by GCR", 3e-9, "like 1, but GCR relaxes");
 
 }  // namespace
 }  // namespace ladder::multigrid

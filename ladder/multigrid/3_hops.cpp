@@ -18,7 +18,7 @@ class by_hops : public multigrid_rung {
   dense::matrix inverse_;
 };
 
-const add<by_hops> here("multigrid", 3, "hops and aggregates", 3e-9, "like 2, but without the zeros of M and P");
+const add<by_hops> rung_3("multigrid", 3, "hops and aggregates", 3e-9, "like 2, but without the zeros of M and P");
 
 }  // namespace
 }  // namespace ladder::multigrid

@@ -18,7 +18,7 @@ class three_grids : public multigrid_rung {
   k_cycle next_;
 };
 
-const add<three_grids> here("multigrid", 4, "K-cycle", 3e-9, "like 3, but a third grid in place of the inverse");
+const add<three_grids> rung_4("multigrid", 4, "K-cycle", 3e-9, "like 3, but a third grid in place of the inverse");
 
 }  // namespace
 }  // namespace ladder::multigrid

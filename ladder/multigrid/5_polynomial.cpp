@@ -42,7 +42,7 @@ class polynomial : public multigrid_rung {
   vector c_;
 };
 
-const add<polynomial> here("multigrid", 5, "fitted polynomial", 3e-9, "like 4, but a fixed polynomial relaxes");
+const add<polynomial> rung_5("multigrid", 5, "fitted polynomial", 3e-9, "like 4, but a fixed polynomial relaxes");
 
 }  // namespace
 }  // namespace ladder::multigrid

@@ -63,7 +63,7 @@ class library : public rung {
   schur_report report_;
 };
 
-const add<library> here("multigrid", 6, "the library", 3e-9, "like 5, by common/solvers/multigrid_solver.hpp");
+const add<library> rung_6("multigrid", 6, "the library", 3e-9, "like 5, by common/solvers/multigrid_solver.hpp");
 
 }  // namespace
 }  // namespace ladder::multigrid

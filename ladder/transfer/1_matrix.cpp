@@ -28,7 +28,7 @@ class as_matrix : public transfer_rung {
 double sites_of_run(size s) { return double(grid{extents_of(s), 12}.sites()) * columns; }
 const describe ladder("transfer", "P^+ x and P d, between a lattice and its aggregates of 2^4 sites, 8 vectors", "site",
                       sites_of_run, 2 * 12 * 8 * 8);
-const add<as_matrix> here("transfer", 1, "matrix", 0, "P as a dense matrix");
+const add<as_matrix> rung_1("transfer", 1, "matrix", 0, "P as a dense matrix");
 
 }  // namespace
 }  // namespace ladder::transfer

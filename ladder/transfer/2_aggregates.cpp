@@ -18,7 +18,7 @@ class by_aggregate : public transfer_rung {
   }
 };
 
-const add<by_aggregate> here("transfer", 2, "aggregates", 4e-15, "like 1, but without the zeros");
+const add<by_aggregate> rung_2("transfer", 2, "aggregates", 4e-15, "like 1, but without the zeros");
 
 }  // namespace
 }  // namespace ladder::transfer

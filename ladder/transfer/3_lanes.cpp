@@ -19,7 +19,7 @@ class lanes : public transfer_rung {
   lanes_of_rows p_;
 };
 
-const add<lanes> here("transfer", 3, "8 rows a register", 4e-15, "like 2, but eight rows of P are a register");
+const add<lanes> rung_3("transfer", 3, "8 rows a register", 4e-15, "like 2, but eight rows of P are a register");
 
 }  // namespace
 }  // namespace ladder::transfer

@@ -18,7 +18,7 @@ class four_columns : public transfer_rung {
   lanes_of_rows p_;
 };
 
-const add<four_columns> here("transfer", 4, "columns", 4e-15, "like 3, but P is loaded once for four columns");
+const add<four_columns> rung_4("transfer", 4, "columns", 4e-15, "like 3, but P is loaded once for four columns");
 
 }  // namespace
 }  // namespace ladder::transfer

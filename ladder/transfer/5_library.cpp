@@ -62,7 +62,8 @@ class library : public transfer_rung {
   cpu::coarse_field<float> d_, c_;
 };
 
-const add<library> here("transfer", 5, "the library", 4e-7, "like 4, by cpu_ref/coarse/transfer.hpp, single precision");
+const add<library> rung_5("transfer", 5, "the library", 4e-7,
+                          "like 4, by cpu_ref/coarse/transfer.hpp, single precision");
 
 }  // namespace
 }  // namespace ladder::transfer
