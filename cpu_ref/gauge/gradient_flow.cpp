@@ -91,18 +91,17 @@ flow_measurement measure_field_strength(const gauge_configuration& links, const 
           charge * terms_alike / (32.0 * std::numbers::pi * std::numbers::pi)};
 }
 
-std::vector<flow_measurement> flow_history(const gauge_configuration& links, double last, double step,
-                                           const communicator& comm) {
+std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step) {
   constexpr double most_steps = 1e6;
-  if (!(last >= 0.0 && step > 0.0 && last / step <= most_steps))
-    throw input_error(
-        "gradient flow: expected a time from 0 and a positive step, at most a million steps, found time " +
-        std::to_string(last) + " and step " + std::to_string(step));
-  std::vector<flow_measurement> history{measure_field_strength(links, comm)};
-  gradient_flow flow(links, comm);
-  for (int steps = static_cast<int>(std::ceil(last / step * (1.0 - 1e-12))); steps > 0; --steps) {
-    flow.advance(step);
-    history.push_back(measure_field_strength(flow.links(), comm));
+  const double steps = std::ceil((last - flow.time()) / step * (1.0 - 1e-12));
+  if (!(last >= flow.time() && step > 0.0 && steps <= most_steps))
+    throw input_error("gradient flow: expected a time from " + std::to_string(flow.time()) +
+                      " and a positive step, at most a million steps, found time " + std::to_string(last) +
+                      " and step " + std::to_string(step));
+  std::vector<flow_measurement> history;
+  for (int n = 0; n <= static_cast<int>(steps); ++n) {
+    if (n > 0) flow.advance(step);
+    history.push_back(measure_field_strength(flow.links(), flow.ranks()));
     history.back().time = flow.time();
   }
   return history;

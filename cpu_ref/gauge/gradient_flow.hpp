@@ -24,6 +24,7 @@ class gradient_flow {
 
   double time() const { return time_; }  ///< t in units of a^2; links are smeared over a radius of sqrt(8 t)
   const gauge_configuration& links() const { return links_; }
+  const communicator& ranks() const { return comm_; }
 
  private:
   /// links = exp(change) links, where change becomes new_part Z(links) step + old_part change.
@@ -48,10 +49,9 @@ struct flow_measurement {
 /// and the overlap operator the index -2. Ghosts must be filled. Collective.
 flow_measurement measure_field_strength(const gauge_configuration& links, const communicator& comm);
 
-/// Returns the measurements at time 0 and after each step, up to the first time that is at least `last`. Throws
-/// input_error for times that make no sense or for more than a million steps. Collective.
-std::vector<flow_measurement> flow_history(const gauge_configuration& links, double last, double step,
-                                           const communicator& comm);
+/// Advances a flow to the first time that is at least `last`. Returns the measurements where it begins and after each
+/// step. Throws input_error for times that make no sense or for more than a million steps. Collective.
+std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step);
 
 /// Returns the time t_0 where t^2 <E> passes `level` upwards for the first time, between measurements by a straight
 /// line (equation 2.1: 0.3); NaN where it does not.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The gradient flow and gauge fixing against closed forms.
+/// The gradient flow, gauge fixing, APE and HYP smearing against closed forms.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_fixing.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
+#include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/stout.hpp"
 
@@ -39,6 +40,11 @@ gauge_configuration flowed(const gauge_configuration& links, int steps, double s
   gradient_flow flow(links, alone);
   for (int n = 0; n < steps; ++n) flow.advance(step);
   return flow.links();
+}
+
+std::vector<flow_measurement> history_of(const gauge_configuration& links, double last, double step) {
+  gradient_flow flow(links, alone);
+  return flow_history(flow, last, step);
 }
 
 TEST(GradientFlow, DampsAWaveByTheHeatKernelOfTheLattice) {
@@ -111,7 +117,7 @@ TEST(FieldStrength, OfAConstantFluxIsTheClosedForm) {
   for (const std::array<int, 2> fluxes : {std::array{1, 1}, std::array{1, -2}, std::array{2, 0}}) {
     const auto links = constant_flux_configuration(geometry, fluxes, abelian_embedding::su3, alone);
     const double xy = std::sin(2.0 * pi * fluxes[0] / 24.0), zt = std::sin(2.0 * pi * fluxes[1] / 32.0);
-    for (const auto& found : flow_history(links, 0.1, 0.05, alone)) {
+    for (const auto& found : history_of(links, 0.1, 0.05)) {
       EXPECT_NEAR(found.energy_density, 2.0 * (xy * xy + zt * zt), 1e3 * epsilon);
       EXPECT_NEAR(found.charge, 768 * 2.0 * xy * zt / (4.0 * pi * pi), 1e4 * epsilon);
     }
@@ -140,9 +146,9 @@ TEST(FlowHistory, HasAReferenceTimeOnAStraightLine) {
   EXPECT_NEAR(reference_time(history, 0.375), 2.5, 1e-15);
   EXPECT_TRUE(std::isnan(reference_time(history, 1.0)));
   const auto links = unit_configuration(lattice_geometry({2, 2, 2, 2}));
-  EXPECT_EQ(flow_history(links, 0.3, 0.1, alone).size(), 4u);
+  EXPECT_EQ(history_of(links, 0.3, 0.1).size(), 4u);
   for (const auto& [last, step] : {std::pair{1.0, 0.0}, {1.0, -0.1}, {-1.0, 0.1}, {1.0, 1e-9}, {std::nan(""), 0.1}})
-    EXPECT_THROW(flow_history(links, last, step, alone), input_error);
+    EXPECT_THROW(history_of(links, last, step), input_error);
 }
 
 TEST(GaugeFixing, OfATransformedUnitFieldGivesItBack) {
@@ -184,6 +190,80 @@ TEST(GaugeFixing, FindsAMaximumOfTheFunctional) {
       EXPECT_GT(moved.theta, 0.1 * size * size);
     }
   }
+}
+
+/// The linear response to links U_y = diag(exp(i a), exp(-i a), 1), a = A cos(p x) with no p_y: what a is multiplied
+/// by.
+double response(const std::array<int, 4>& n, const lattice_geometry& geometry, auto&& smear) {
+  constexpr double amplitude = 1e-5;
+  auto links = unit_configuration(geometry);
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    double phase = 0.0;
+    for (int mu = 0; mu < dimensions; ++mu) phase += 2.0 * pi * n[mu] * x[mu] / geometry.global()[mu];
+    const double a = amplitude * std::cos(phase);
+    su3<double>& u = links.at_site(site)[1];
+    u(0, 0) = {std::cos(a), std::sin(a)};
+    u(1, 1) = conj(u(0, 0));
+  }
+  exchange_ghosts(links, alone);
+  return smear(links)(coordinate{})[1](0, 0).im / amplitude;
+}
+
+TEST(LinkSmearing, OfAWaveIsTheFormulaOfPerturbationTheory) {
+  const lattice_geometry geometry({6, 2, 8, 4});
+  for (const std::array<int, 4> n : {std::array{1, 0, 0, 0}, std::array{0, 0, 1, 1}, std::array{1, 0, -2, 1}}) {
+    std::array<double, 4> k2{};  // khat_mu^2
+    for (int mu = 0; mu < dimensions; ++mu) k2[mu] = 4.0 * std::pow(std::sin(pi * n[mu] / geometry.global()[mu]), 2);
+    const double all = k2[0] + k2[2] + k2[3];
+    // Third powers of the wave, and roundings over the amplitude.
+    constexpr double tolerance = 1e-9;
+    EXPECT_NEAR(response(n, geometry, [](const auto& u) { return ape_smeared(u, {1, 0.7, false}, alone); }),
+                1.0 - 0.7 / 6.0 * all, tolerance);
+    EXPECT_NEAR(response(n, geometry, [](const auto& u) { return ape_smeared(u, {1, 0.7, true}, alone); }),
+                1.0 - 0.7 / 4.0 * (k2[0] + k2[2]), tolerance);
+    // h_mumu = 1 - alpha_1 / 6 sum_nu k_nu^2 Omega_munu. (Hasenfratz, Hoffmann, Knechtli, hep-lat/0110168)
+    constexpr double a1 = 0.75, a2 = 0.6, a3 = 0.3;
+    double expected = 1.0;
+    for (const int nu : {0, 2, 3}) {
+      double rest = all - k2[nu], product = 1.0;
+      for (const int eta : {0, 2, 3})
+        if (eta != nu) product *= k2[eta];
+      const double omega = 1.0 + a2 * (1.0 + a3) - a2 / 4.0 * (1.0 + 2.0 * a3) * rest + a2 * a3 / 4.0 * product;
+      expected -= a1 / 6.0 * k2[nu] * omega;
+    }
+    EXPECT_NEAR(response(n, geometry, [](const auto& u) { return hyp_smeared(u, {}, alone); }), expected, tolerance);
+  }
+}
+
+TEST(LinkSmearing, IsGaugeCovariantAndStaysNearby) {
+  const lattice_geometry geometry({4, 4, 6, 4});
+  const auto links = weak_field_configuration(geometry, 0.2, 9, alone);
+  const auto g = random_gauge_transformation(geometry, 10, alone);
+  const auto smeared = [](const gauge_configuration& u, int kind) {
+    return kind < 2 ? ape_smeared(u, {2, 0.6, kind == 1}, alone) : hyp_smeared(u, {}, alone);
+  };
+  for (int kind = 0; kind < 3; ++kind) {
+    const auto after = smeared(links, kind);
+    // Some hundred roundings, and the end of an iteration that changes by less than 1e-15.
+    EXPECT_LE(largest_difference(transformed(after, g, alone), smeared(transformed(links, g, alone), kind)),
+              400 * epsilon);
+    EXPECT_GT(average_plaquette(after, alone), average_plaquette(links, alone));
+    EXPECT_LE(distance_from_su3(after, alone), 16 * epsilon);
+    EXPECT_THROW(ape_smeared(links, {1, -0.1, false}, alone), input_error);
+    EXPECT_THROW(hyp_smeared(links, {-1}, alone), input_error);
+  }
+  EXPECT_LE(
+      largest_difference(hyp_smeared(links, {1, 0.6, 0.0, 0.0}, alone), ape_smeared(links, {1, 0.6, false}, alone)),
+      400 * epsilon);
+  // A link that is in no common hypercube does not come in.
+  auto other = links;
+  const coordinate far{2, 1, 1, 1};
+  other(far)[3] = random_configuration(geometry, 11, alone)(far)[3];
+  exchange_ghosts(other, alone);
+  const auto before = hyp_smeared(links, {}, alone), after = hyp_smeared(other, {}, alone);
+  EXPECT_EQ(before(coordinate{0, 1, 1, 1})[3], after(coordinate{0, 1, 1, 1})[3]);  // two steps along x
+  EXPECT_NE(before(coordinate{1, 2, 2, 1})[3], after(coordinate{1, 2, 2, 1})[3]);  // one along x, y and z
 }
 
 TEST(GaugeFixing, SaysWhereItStopped) {

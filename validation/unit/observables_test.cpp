@@ -205,7 +205,7 @@ TEST(NucleonCorrelator, IsTheSumOfAllContractions) {
       squares[x[3]] += norm2(value);
     }
     // Products of three numbers of size 1, some 36 x 16 x 16 a site, in random signs: sums and their roundings grow
-    // alike. Seen: 3 to 6 u of the size.
+    // alike. Seen: about 7 u of the size.
     for (std::size_t t = 0; t < 2; ++t)
       EXPECT_LE(std::sqrt(norm2(found.at(t) - expected[t])), 60 * 0x1p-53 * std::sqrt(squares[t])) << t;
   }
@@ -228,7 +228,7 @@ TEST(NucleonCorrelator, IsThatOfStaticQuarks) {
 }
 
 TEST(NucleonCorrelator, IsGaugeInvariant) {
-  // S -> g(x) S g(0)^+. Seen: 10 to 16 u.
+  // S -> g(x) S g(0)^+. Seen: about 15 u.
   const lattice_geometry geometry({2, 2, 2, 4});
   const propagator columns = random_propagator(geometry, 11);
   const auto g = random_gauge_transformation(geometry, 12, {});
