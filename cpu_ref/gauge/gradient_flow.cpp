@@ -91,15 +91,19 @@ flow_measurement measure_field_strength(const gauge_configuration& links, const 
           charge * terms_alike / (32.0 * std::numbers::pi * std::numbers::pi)};
 }
 
-std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step) {
+int flow_steps(double from, double last, double step) {
   constexpr double most_steps = 1e6;
-  const double steps = std::ceil((last - flow.time()) / step * (1.0 - 1e-12));
-  if (!(last >= flow.time() && step > 0.0 && steps <= most_steps))
-    throw input_error("gradient flow: expected a time from " + std::to_string(flow.time()) +
+  const double steps = std::ceil((last - from) / step * (1.0 - 1e-12));
+  if (!(last >= from && step > 0.0 && steps <= most_steps))
+    throw input_error("gradient flow: expected a time from " + std::to_string(from) +
                       " and a positive step, at most a million steps, found time " + std::to_string(last) +
                       " and step " + std::to_string(step));
+  return static_cast<int>(steps);
+}
+
+std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step) {
   std::vector<flow_measurement> history;
-  for (int n = 0; n <= static_cast<int>(steps); ++n) {
+  for (int n = 0, steps = flow_steps(flow.time(), last, step); n <= steps; ++n) {
     if (n > 0) flow.advance(step);
     history.push_back(measure_field_strength(flow.links(), flow.ranks()));
     history.back().time = flow.time();
