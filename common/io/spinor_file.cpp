@@ -170,6 +170,14 @@ std::string records_before(const extents& lattice, const propagator_write_option
 
 }  // namespace
 
+std::optional<extents> lime_propagator_lattice(const byte_source& source) {
+  const auto records = lime_records(source);
+  for (const scidac_content content : {scidac_content::propagator, scidac_content::spinor})
+    if (const auto fields = find_scidac_fields(source, records, content); !fields.empty())
+      return fields.front().lattice;
+  return std::nullopt;
+}
+
 propagator_site rotated_site(const propagator_site& columns, const spin_matrix& rotation) {
   propagator_site rotated{};
   for (int d = 0; d < spins; ++d)

@@ -69,6 +69,9 @@ std::vector<spinor_configuration> read_lime_propagator(const byte_source& source
                                                        const communicator& comm,
                                                        const std::optional<gamma_basis>& basis = {});
 
+/// Returns the lattice of a propagator of either style; nothing where a LIME file holds none. Not collective.
+std::optional<extents> lime_propagator_lattice(const byte_source& source);
+
 /// Computes R S R^+ for every site, ghosts left out, S the 12 x 12 matrix of the columns.
 void rotate_basis(std::span<spinor_configuration> columns, const spin_matrix& rotation);
 /// Returns the same of one site.

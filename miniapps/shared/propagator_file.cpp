@@ -163,7 +163,7 @@ std::string text_of(const propagator_facts& facts) {
   json_document text;
   for (const hdf5_attribute& attribute : attributes_of(facts))
     std::visit([&](const auto& value) { text[attribute.name] = value; }, attribute.value);
-  return text.dump();
+  return checkpoint_text(text);
 }
 
 /// Reads facts as hdf5_input does.

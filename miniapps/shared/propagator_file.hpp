@@ -10,8 +10,9 @@
 ///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision, facts_checksum (CRC-32
 ///   of the others that are read back).
 /// A LIME file has one SciDAC field in the order of QDP++ (Chroma), or, in tmLQCD's basis, twelve fields as tmLQCD
-/// writes them. The attributes are JSON in its last record, plaquette-propagator, which other programs pass over. In
-/// another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+ (basis_rotation).
+/// writes them. The attributes are in its last record, plaquette-propagator, which other programs pass over: a
+/// checksum, and JSON. In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+
+/// (basis_rotation).
 #pragma once
 
 #include <string>
