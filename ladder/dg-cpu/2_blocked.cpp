@@ -48,7 +48,7 @@ class blocked : public block_rung {
   }
 };
 
-const add<blocked> rung_2("dg-cpu", 2, "blocked", 1e-14, "like 1, but each number is a register of eight elements");
+const add<blocked> rung_2("dg-cpu", 2, "blocked", 6e-15, "like 1, but each number is a register of eight elements");
 
 }  // namespace
 }  // namespace ladder::dg

@@ -31,7 +31,7 @@ class one_product_rung : public block_rung {
   one_product product_;
 };
 
-const add<one_product_rung> rung_3("dg-cpu", 3, "one product", 1e-14, "like 2, but one product [Dr Ds Dt LIFT] x");
+const add<one_product_rung> rung_3("dg-cpu", 3, "one product", 6e-15, "like 2, but one product [Dr Ds Dt LIFT] x");
 
 }  // namespace
 }  // namespace ladder::dg

@@ -99,7 +99,7 @@ class traces : public block_rung {
   std::vector<int> behind_, orientation_;  // [element][face]
 };
 
-const add<traces> rung_4("dg-cpu", 4, "traces", 1e-14, "like 3, but an element hands on the wave that leaves it");
+const add<traces> rung_4("dg-cpu", 4, "traces", 6e-15, "like 3, but an element hands on the wave that leaves it");
 
 }  // namespace
 }  // namespace ladder::dg

@@ -28,7 +28,7 @@ class library : public rung {
   std::unique_ptr<plaquette::dg_solver> solver_;
 };
 
-const add<library> rung_5("dg-cpu", 5, "the library", 1e-14, "like 4, by cpu_ref/dg/production.hpp");
+const add<library> rung_5("dg-cpu", 5, "the library", 6e-15, "like 4, by cpu_ref/dg/production.hpp");
 
 }  // namespace
 }  // namespace ladder::dg

@@ -6,7 +6,7 @@
 namespace ladder::dirac_gpu {
 namespace {
 
-const add<hops_rung<float, whole_links>> rung_4("dirac-gpu", 4, "single precision", 2e-6,
+const add<hops_rung<float, whole_links>> rung_4("dirac-gpu", 4, "single precision", 1e-6,
                                                 "like 3, but in single precision");
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace ladder::dirac_gpu {
 namespace {
 
-const add<hops_rung<float, two_rows>> rung_5("dirac-gpu", 5, "two rows of a link", 2e-6,
+const add<hops_rung<float, two_rows>> rung_5("dirac-gpu", 5, "two rows of a link", 1e-6,
                                              "like 4, but computes the third row of a link");
 
 }  // namespace
