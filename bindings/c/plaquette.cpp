@@ -506,7 +506,7 @@ int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solve
 int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]) {
   return answer([&] {
     const auto quark = object_of(propagator);
-    there(results, "results");
+    std::fill_n(&there(results, "results"), 12, plaquette_result{});  // what a propagator from a file has
     put_results(results, quark->report());
     return outcome_of(quark->report());
   });
