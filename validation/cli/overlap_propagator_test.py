@@ -178,9 +178,9 @@ class Results(OverlapTest):
         self.assertNotIn(again.status, (SUCCESS, INTERRUPTED), again.err + again.out)
         self.assertIn("exists already", again.err)
 
-    def test_it_stops_within_two_seconds_in_each_stage(self):
-        # Seconds of the processor, since other programs may share it.
-        problem = ("--lattice", "8x8x8x8", "--gauge", "heatbath:6.0:40", "--modes", "8", "--overlap-modes", "4",
+    def test_it_stops_within_a_second_in_each_stage(self):
+        # Seconds of the processor, since other programs may share it: one here, two on twice the lattice.
+        problem = ("--lattice", "4x8x8x8", "--gauge", "heatbath:6.0:15", "--modes", "8", "--overlap-modes", "4",
                    "--masses", "0.02", "--tol", "1e-10", "--delta", "1e-10", "--mode-tol", "1e-8", "--threads", "1")
         options = [word for pair in zip(problem[::2], problem[1::2]) for word in pair]
         prefix = self.path("stages")
@@ -198,7 +198,7 @@ class Results(OverlapTest):
                         time.sleep(0.02)
                     result = harness.ended(process, out)
                     self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
-                    self.assertLess(used - before, 2.0)
+                    self.assertLess(used - before, 1.0)
 
     def test_a_restored_calculation_has_no_figure_of_merit(self):
         kept = ("--checkpoint", self.path("kept"))
