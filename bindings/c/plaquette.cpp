@@ -578,6 +578,16 @@ int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_
   });
 }
 
+int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver, plaquette_propagator propagator,
+                               const plaquette_source* source, const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(judged, "propagator").key = 0;
+    const auto by = object_of(solver);
+    return put_propagator(judged, by->judged(*quark, source_of(source), rule_of(rule)), results);
+  });
+}
+
 int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator, plaquette_gauge links,
                                double radius, int steps) {
   return answer([&] {
