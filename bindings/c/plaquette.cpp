@@ -506,7 +506,7 @@ int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solve
 int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]) {
   return answer([&] {
     const auto quark = object_of(propagator);
-    there(results, "results");
+    std::fill_n(&there(results, "results"), 12, plaquette_result{});  // what a propagator from a file has
     put_results(results, quark->report());
     return outcome_of(quark->report());
   });
@@ -575,6 +575,16 @@ int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_
         propagator,
         by->sequential(*first, choice<api::meson>(meson, 16, "meson"), time, momentum_of(momentum), rule_of(rule)),
         results);
+  });
+}
+
+int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver, plaquette_propagator propagator,
+                               const plaquette_source* source, const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(judged, "propagator").key = 0;
+    const auto by = object_of(solver);
+    return put_propagator(judged, by->judged(*quark, source_of(source), rule_of(rule)), results);
   });
 }
 

@@ -284,6 +284,11 @@ PLAQUETTE_PUBLIC int plaquette_propagator_read(plaquette_propagator* propagator,
                                                const char* file);
 PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
                                                const plaquette_spinor_layout* layout);
+/* Makes a propagator, as one that was read, with the verdict of the solver's reference operator for this source; returns
+   PLAQUETTE_NOT_VERIFIED where |b - M S| is above rule->tolerance |b|. results: 12, or null. */
+PLAQUETTE_PUBLIC int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver,
+                                                plaquette_propagator propagator, const plaquette_source* source,
+                                                const plaquette_rule* rule, plaquette_result* results);
 
 /* ---- M itself, in double */
 PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge,

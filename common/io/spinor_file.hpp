@@ -74,8 +74,8 @@ std::optional<extents> lime_propagator_lattice(const byte_source& source);
 
 /// Computes R S R^+ for every site, ghosts left out, S the 12 x 12 matrix of the columns.
 void rotate_basis(std::span<spinor_configuration> columns, const spin_matrix& rotation);
-/// Returns the same of one site.
 using propagator_site = std::array<spinor<double>, spin_colours>;
+/// Returns R S R^+ at one site.
 propagator_site rotated_site(const propagator_site& columns, const spin_matrix& rotation);
 
 }  // namespace plaquette

@@ -617,6 +617,13 @@ TEST(PropagatorFile, HoldsTheNumbers) {
     const plq::propagator read = plq::propagator::read(plq::lattice(small), file);
     EXPECT_FALSE(read.verdict().judged);
     EXPECT_FALSE(read.verdict().passed);
+    const plq::propagator judged = solver.judged(read, {}, {.tolerance = tolerance});
+    EXPECT_TRUE(judged.verdict().passed) << judged.verdict().text;
+    EXPECT_EQ(judged.report().outcome(), plq::code::success);
+    EXPECT_GT(judged.verdict().worst, 0.0);
+    const plq::propagator other = solver.judged(read, {.position = {0, 0, 0, 1}});  // of another source
+    EXPECT_FALSE(other.verdict().passed);
+    EXPECT_EQ(other.report().outcome(), plq::code::not_verified);
     EXPECT_LE(largest_ratio(read.pion(), quark.pion()), 1e-13);
     for (const int direction : {0, 2}) EXPECT_EQ(read.correlator(plq::meson::pseudoscalar, {}, direction).size(), 4u);
   }

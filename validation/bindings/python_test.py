@@ -144,6 +144,8 @@ class Calls(unittest.TestCase):
                     self.quark.write(path, style)
                 read = plaquette.Propagator.read(path, self.lattice)
                 self.assertFalse(read.verdict)
+                self.assertTrue(self.solver.judged(read, plaquette.Source(), tolerance=2e-12).verdict)
+                self.assertFalse(self.solver.judged(read, plaquette.Source(position=(0, 0, 0, 1))).verdict)
                 np.testing.assert_allclose(read.columns(), self.quark.columns(), rtol=0, atol=1e-14)
 
     def test_what_did_not_pass_says_so(self):

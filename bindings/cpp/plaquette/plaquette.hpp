@@ -342,6 +342,9 @@ class solver {
   /// 0. (Martinelli, Sachrajda, Nucl. Phys. B 316 (1989) 355)
   propagator sequential(const propagator& through, meson gamma, int time,
                         const std::array<int, 3>& momentum = {0, 0, 0}, const api::rule& rule = {});
+  /// Returns a propagator, as one that was read, with the verdict of this solver's reference operator: M S = b for the
+  /// columns b of a source, |b - M S| <= rule.tolerance |b|. Nothing is solved.
+  propagator judged(const propagator& quark, const source& from, const api::rule& rule = {});
   /// Solves for right-hand sides in the caller's memory; x becomes the best solution there is. Throws
   /// error(unusable_input) where an array is too small or holds a number that is not finite.
   solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,

@@ -374,7 +374,7 @@ class Propagator(_Object):
 
     @classmethod
     def read(cls, file: str, lattice: Lattice) -> "Propagator":
-        """Reads a LIME file of either style. It was not judged: its verdict is false."""
+        """Reads a LIME file of either style. Its verdict is false: Solver.judged gives it one."""
         handle = _c.Propagator()
         _c.call("plaquette_propagator_read", ctypes.byref(handle), lattice._handle, str(file).encode())
         return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
@@ -417,6 +417,11 @@ class Solver(_Object):
         handle, results = _c.Propagator(), (_c.Result * 12)()
         code = _c.call(function, ctypes.byref(handle), self._handle, *arguments, results, numbers_are_there=True)
         return Propagator(self.lattice, handle, Verdict._of(results, code))
+
+    def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
+        """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
+        return self._propagator("plaquette_propagator_judge", quark._handle, ctypes.byref(source._structure()),
+                                ctypes.byref(_rule(tolerance, 1, True)))
 
     def sequential(self, through: Propagator, meson: int, time: int, momentum: Sequence[int] = (0, 0, 0),
                    tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True) -> Propagator:

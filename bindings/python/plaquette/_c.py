@@ -163,6 +163,7 @@ _declare("plaquette_propagator_solve", POINTER(Propagator), Solver, POINTER(Sour
 _declare("plaquette_propagator_solve_smeared", POINTER(Propagator), Solver, POINTER(Source), Gauge, POINTER(Rule), c_void_p)
 _declare("plaquette_propagator_sequential", POINTER(Propagator), Solver, Propagator, c_int, c_int, c_int * 3, POINTER(Rule),
          c_void_p)
+_declare("plaquette_propagator_judge", POINTER(Propagator), Solver, Propagator, POINTER(Source), POINTER(Rule), c_void_p)
 _declare("plaquette_propagator_smear", POINTER(Propagator), Propagator, Gauge, c_double, c_int)
 _declare("plaquette_propagator_write", Propagator, c_char_p, c_int, c_int)
 _declare("plaquette_propagator_read", POINTER(Propagator), Lattice, c_char_p)
