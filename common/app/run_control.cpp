@@ -60,6 +60,12 @@ void run_control::stop_if_requested(const std::string& during) {
   if (should_stop()) throw error(exit_status::interrupted, fmt::format("stopped by {} during {}", reason_, during));
 }
 
+void run_control::stop_alone_if_requested(const std::string& during) const {
+  run_control alone(communicator(), time_limit_);
+  alone.start_ = start_;
+  alone.stop_if_requested(during);
+}
+
 sparse_stop::sparse_stop(run_control& control, const communicator& world)
     : control_(control), world_(world), last_(seconds_now()) {}
 

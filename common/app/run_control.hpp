@@ -34,6 +34,8 @@ class run_control {
   void note_stop(verification& checks) const;
   /// Throws an error of exit status 6 that says so, where should_stop() is true. Collective.
   void stop_if_requested(const std::string& during);
+  /// The same by what this rank alone knows, for work in which ranks do not meet: the error ends all ranks.
+  void stop_alone_if_requested(const std::string& during) const;
 
  private:
   communicator world_;

@@ -71,11 +71,12 @@ std::array<double, 3> dg_domain::node_position(std::int32_t element, int node) c
 }
 
 dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int order,
-                      const dg_problem& problem, const communicator& comm) {
+                      const dg_problem& problem, const communicator& comm, const stop_check& stop) {
+  paced_stop pace(stop);
   require_sense(mesh, problem);
   dg_domain domain;
   domain.reference = make_reference_element(mesh.dimension, order);
-  domain.part = part_of_mesh(mesh, partition, comm.rank());
+  domain.part = part_of_mesh(mesh, partition, comm.rank(), stop);
   domain.problem = problem;
   domain.fields = fields_of(problem.equations, mesh.dimension);
   domain.global_elements = mesh.size();
@@ -85,7 +86,7 @@ dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>&
   };
   domain.uniform_media = std::ranges::all_of(
       mesh.materials, [&](std::int16_t m) { return problem.media[static_cast<std::size_t>(m)] == medium{}; });
-  for (std::int32_t e = 0; e < domain.elements(); ++e) {
+  for (std::int32_t e = 0; e < domain.elements(); ++e, pace()) {
     const std::int32_t global = domain.part.global[static_cast<std::size_t>(e)];
     domain.geometry.push_back(geometry_of(mesh, global));
     domain.media.push_back(medium_of(global));

@@ -14,6 +14,7 @@
 #include "common/dg/element_geometry.hpp"
 #include "common/dg/reference_element.hpp"
 #include "common/mesh/mesh_part.hpp"
+#include "common/mesh/stop_check.hpp"
 
 namespace plaquette {
 
@@ -53,7 +54,7 @@ struct dg_domain {
 
 /// Collective. Throws input_error where problem and mesh do not fit each other.
 dg_domain make_domain(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int order,
-                      const dg_problem& problem, const communicator& comm);
+                      const dg_problem& problem, const communicator& comm, const stop_check& stop = {});
 
 /// Returns the time step that is stable: safety times the smallest of all elements' height / speed, times a constant of
 /// the order that was measured. Collective.

@@ -67,13 +67,15 @@ void require_sense(const box_shape& shape) {
 }
 
 /// Faces on the sides that are not periodic: all their corners have the same first or last index.
-std::vector<tagged_face> sides_of(const simplex_mesh& mesh, const box_shape& shape, const std::array<int, 3>& points) {
+std::vector<tagged_face> sides_of(const simplex_mesh& mesh, const box_shape& shape, const std::array<int, 3>& points,
+                                  paced_stop& pace) {
   const auto index_of = [&points](std::int32_t vertex, std::size_t direction) {
     const std::array<int, 3> index{vertex % points[0], vertex / points[0] % points[1], vertex / points[0] / points[1]};
     return index[direction];
   };
   std::vector<tagged_face> sides;
-  for (const auto& corners : mesh.elements)
+  for (const auto& corners : mesh.elements) {
+    pace();
     for (int f = 0; f <= shape.dimension; ++f)
       for (std::size_t i = 0; i < static_cast<std::size_t>(shape.dimension); ++i)
         for (int end = 0; end < 2 && !shape.periodic[i]; ++end) {
@@ -85,18 +87,23 @@ std::vector<tagged_face> sides_of(const simplex_mesh& mesh, const box_shape& sha
           }
           if (on_side) sides.push_back(face);
         }
+  }
   return sides;
 }
 
 }  // namespace
 
-simplex_mesh box_mesh(const box_shape& shape) {
+simplex_mesh box_mesh(const box_shape& shape, const stop_check& stop) {
+  paced_stop pace(stop);
   require_sense(shape);
   const grid_points grid(shape);
   const auto dimension = static_cast<std::size_t>(shape.dimension);
   simplex_mesh mesh;
   mesh.dimension = shape.dimension;
-  grid.for_each([&](const std::array<int, 3>& at) { mesh.vertices.push_back(grid.position(at)); });
+  grid.for_each([&](const std::array<int, 3>& at) {
+    pace();
+    mesh.vertices.push_back(grid.position(at));
+  });
 
   // Kuhn's cut: a walk from the lowest corner of a cell to the highest, one direction after the other, for each order
   // of the directions.
@@ -114,6 +121,7 @@ simplex_mesh box_mesh(const box_shape& shape) {
     }
   };
   grid.for_each([&](const std::array<int, 3>& at) {
+    pace();
     bool begins_cell = true;
     for (std::size_t i = 0; i < dimension; ++i) begins_cell = begins_cell && at[i] < shape.cells[i];
     if (begins_cell) add_cell(at);
@@ -131,8 +139,8 @@ simplex_mesh box_mesh(const box_shape& shape) {
       mesh.periodic.push_back(std::move(pairs));
     }
 
-  const auto sides = sides_of(mesh, shape, grid.points());
-  connect(mesh, sides, {"box mesh"});
+  const auto sides = sides_of(mesh, shape, grid.points(), pace);
+  connect(mesh, sides, {"box mesh"}, stop);
   return mesh;
 }
 

@@ -22,6 +22,6 @@ struct box_shape {
 };
 
 /// The sides of the box have the tags 1, 2 (x low, high), 3, 4 (y), 5, 6 (z).
-simplex_mesh box_mesh(const box_shape& shape);
+simplex_mesh box_mesh(const box_shape& shape, const stop_check& stop = {});
 
 }  // namespace plaquette

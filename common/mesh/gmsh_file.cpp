@@ -214,7 +214,8 @@ std::string readable_name(std::string_view text) {
 /// Reads one file of version 2 or 4 into `gmsh_contents`, a section a member.
 class gmsh_parser {
  public:
-  explicit gmsh_parser(const byte_source& source) : in_(source.name(), source.read_text(0, source.size())) {}
+  gmsh_parser(const byte_source& source, const stop_check& stop)
+      : in_(source.name(), source.read_text(0, source.size())), pace_(stop) {}
 
   gmsh_contents read() {
     if (in_.at_end()) in_.refuse("expected a Gmsh file, found nothing");
@@ -327,6 +328,7 @@ class gmsh_parser {
   }
 
   void add_node(std::int64_t number, const std::array<double, 3>& x) {
+    pace_();
     for (const double value : x)
       if (!(std::abs(value) <= 1e90))
         in_.refuse("node " + std::to_string(number) + " has a coordinate that is not finite, or above 1e90");
@@ -403,6 +405,7 @@ class gmsh_parser {
     return element_kinds[number];
   }
   void add_element(std::int64_t type, const gmsh_contents::simplex& element, const std::vector<std::int64_t>& nodes) {
+    pace_();
     const auto dimension = static_cast<std::size_t>(kind_of(type).dimension);
     if (type != line_kind && type != triangle_kind && type != tetrahedron_kind) {
       ++contents_.others[dimension];
@@ -554,6 +557,7 @@ class gmsh_parser {
   }
 
   gmsh_scanner in_;
+  paced_stop pace_;
   gmsh_contents contents_;
   std::set<std::string> seen_;
   int partition_dimension_ = 0;
@@ -594,7 +598,7 @@ void require_flat(const simplex_mesh& mesh, const gmsh_scanner& in) {
 }
 
 /// Version 2 lists an element once for each of its groups, with the same nodes and entity: it becomes one element.
-void join_groups(gmsh_contents& contents, std::size_t dimension) {
+void join_groups(gmsh_contents& contents, std::size_t dimension, paced_stop& pace) {
   auto& elements = contents.simplices[dimension];
   const auto groups_differ = [&elements](const gmsh_contents::simplex& e) { return e.groups != elements[0].groups; };
   if (contents.has_entities || std::ranges::none_of(elements, groups_differ)) return;
@@ -606,7 +610,10 @@ void join_groups(gmsh_contents& contents, std::size_t dimension) {
   }
   std::vector<std::size_t> order(elements.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&keys](std::size_t i) -> const element_key& { return keys[i]; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const element_key& {
+    pace();
+    return keys[i];
+  });
   std::vector<bool> is_again(elements.size());
   for (std::size_t i = 1, first = 0; i < order.size(); ++i) {
     if (keys[order[i]] != keys[order[first]]) {
@@ -653,20 +660,22 @@ std::int32_t known_vertex(const gmsh_contents& contents, const gmsh_scanner& in,
 
 }  // namespace
 
-simplex_mesh read_gmsh(const byte_source& source, int only_dimension) {
-  gmsh_parser parser(source);
+simplex_mesh read_gmsh(const byte_source& source, int only_dimension, const stop_check& stop) {
+  paced_stop pace(stop);
+  gmsh_parser parser(source, stop);
   gmsh_contents contents = parser.read();
   const gmsh_scanner& in = parser.scanner();
   simplex_mesh mesh;
   mesh.dimension = dimension_of(contents, in, only_dimension);
   require_whole(contents, in);
   const auto dimension = static_cast<std::size_t>(mesh.dimension);
-  join_groups(contents, dimension);
+  join_groups(contents, dimension, pace);
   mesh.vertices = contents.vertices;
   mesh.names = contents.names;
   mesh_naming naming{source.name(), contents.numbers, {}};
   std::map<std::int32_t, std::int16_t> material_number{{0, 0}};
   for (const auto& simplex : contents.simplices[dimension]) {
+    pace();
     std::array<std::int32_t, 4> corners{-1, -1, -1, -1};
     for (std::size_t c = 0; c <= dimension; ++c)
       corners[c] = known_vertex(contents, in, simplex.number, simplex.nodes[c]);
@@ -699,13 +708,13 @@ simplex_mesh read_gmsh(const byte_source& source, int only_dimension) {
         in.refuse("expected one counterpart of each periodic node, found two of node " + std::to_string(from));
     if (!pairs.empty()) mesh.periodic.push_back(std::move(pairs));
   }
-  connect(mesh, tagged, naming);
-  require_apart(mesh, naming);
+  connect(mesh, tagged, naming, stop);
+  require_apart(mesh, naming, stop);
   return mesh;
 }
 
-simplex_mesh read_gmsh(const std::string& path, int only_dimension) {
-  return read_gmsh(file_source(path), only_dimension);
+simplex_mesh read_gmsh(const std::string& path, int only_dimension, const stop_check& stop) {
+  return read_gmsh(file_source(path), only_dimension, stop);
 }
 
 std::string gmsh_text(const simplex_mesh& mesh) {

@@ -15,8 +15,8 @@ namespace plaquette {
 /// have gaps. Throws input_error, with one line that names the file, what was expected and what was found. So it does
 /// where the mesh is one part of several, overlaps itself, or has parts that touch without common nodes.
 /// \param only_dimension  2 or 3: refuse another; 0: take what is there
-simplex_mesh read_gmsh(const byte_source& source, int only_dimension = 0);
-simplex_mesh read_gmsh(const std::string& path, int only_dimension = 0);
+simplex_mesh read_gmsh(const byte_source& source, int only_dimension = 0, const stop_check& stop = {});
+simplex_mesh read_gmsh(const std::string& path, int only_dimension = 0, const stop_check& stop = {});
 
 /// Writes text of version 2.2, elements with positive volume.
 std::string gmsh_text(const simplex_mesh& mesh);

@@ -61,11 +61,12 @@ struct free_side {
   bounding_box box;
 };
 
-std::vector<free_side> free_sides_of(const simplex_mesh& mesh) {
+std::vector<free_side> free_sides_of(const simplex_mesh& mesh, const stop_check& stop = {}) {
+  paced_stop pace(stop);
   const double extent = extent_of(mesh);
   const auto corners_of_side = static_cast<std::size_t>(mesh.dimension);
   std::vector<free_side> sides;
-  for (std::int64_t e = 0; e < mesh.size(); ++e)
+  for (std::int64_t e = 0; e < mesh.size(); ++e, pace())
     for (int f = 0; f < mesh.faces(); ++f) {
       if (!mesh.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)].is_boundary()) continue;
       const auto& corners = mesh.elements[static_cast<std::size_t>(e)];
@@ -296,14 +297,16 @@ constexpr const char* advice = "; parts that touch need common nodes";
 
 }  // namespace
 
-void require_apart(const simplex_mesh& mesh, const mesh_naming& naming) {
-  const std::vector<free_side> sides = free_sides_of(mesh);
+void require_apart(const simplex_mesh& mesh, const mesh_naming& naming, const stop_check& stop) {
+  paced_stop pace(stop);
+  const std::vector<free_side> sides = free_sides_of(mesh, stop);
   const box_tree tree(sides);
   const auto text = [&](const free_side& s) {
     return "side " + naming.vertices_of(s.corners) + " of element " + naming.element(s.element);
   };
   for (std::size_t i = 0; i < sides.size(); ++i)
     tree.for_each_meeting(sides[i].box.wider(sides[i].reach), sides, [&](std::size_t other) {
+      pace();
       if (other <= i ||
           !(coincide(sides[i], sides[other], mesh.dimension) || coincide(sides[other], sides[i], mesh.dimension)))
         return;
@@ -313,17 +316,22 @@ void require_apart(const simplex_mesh& mesh, const mesh_naming& naming) {
   // The first of them, whatever the number of threads.
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   std::size_t in_side = 0;
+  constexpr std::int64_t piece = 1 << 18;
+  for (std::int64_t begin = 0; begin < mesh.size(); begin += piece) {
+    const std::int64_t end = std::min(begin + piece, mesh.size());
+    if (stop) stop();
 #pragma omp parallel for schedule(dynamic, 1024) if (mesh.size() > 20000)
-  for (std::int64_t e = 0; e < mesh.size(); ++e) {
-    const element_test element(mesh, e);
-    tree.for_each_meeting(element.box.wider(0.0), sides, [&](std::size_t i) {
-      if (sides[i].element == e || !reaches(element, sides[i], mesh.dimension)) return;
+    for (std::int64_t e = begin; e < end; ++e) {
+      const element_test element(mesh, e);
+      tree.for_each_meeting(element.box.wider(0.0), sides, [&](std::size_t i) {
+        if (sides[i].element == e || !reaches(element, sides[i], mesh.dimension)) return;
 #pragma omp critical(mesh_contact)
-      if (e < first) {
-        first = e;
-        in_side = i;
-      }
-    });
+        if (e < first) {
+          first = e;
+          in_side = i;
+        }
+      });
+    }
   }
   if (first < mesh.size())
     naming.refuse(text(sides[in_side]) + " lies inside element " + naming.element(first) +

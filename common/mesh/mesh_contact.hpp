@@ -12,7 +12,7 @@ namespace plaquette {
 /// Throws input_error where two sides of a connected mesh coincide in place, in whole or in part: there parts touch
 /// without common nodes. Also where a side lies in an element: there elements overlap. Sides that are nearer to each
 /// other than 1e-3 of their edges and 2e-6 of the mesh's extent coincide.
-void require_apart(const simplex_mesh& mesh, const mesh_naming& naming);
+void require_apart(const simplex_mesh& mesh, const mesh_naming& naming, const stop_check& stop = {});
 
 /// Returns the number of closed surfaces inside the parts of a mesh that is not periodic: holes that reach no outer
 /// side.

@@ -90,10 +90,11 @@ bool has_metis() {
 #endif
 }
 
-std::vector<std::int32_t> curve_order(const simplex_mesh& mesh) {
+std::vector<std::int32_t> curve_order(const simplex_mesh& mesh, const stop_check& stop) {
+  paced_stop pace(stop);
   std::array<double, 3> low{}, high{};
   std::vector<std::array<double, 3>> centres(mesh.elements.size());
-  for (std::size_t e = 0; e < centres.size(); ++e) {
+  for (std::size_t e = 0; e < centres.size(); ++e, pace()) {
     centres[e] = centre_of(mesh, e);
     for (std::size_t i = 0; i < 3; ++i) {
       low[i] = e == 0 ? centres[e][i] : std::min(low[i], centres[e][i]);
@@ -104,14 +105,17 @@ std::vector<std::int32_t> curve_order(const simplex_mesh& mesh) {
   const double extent = std::max({high[0] - low[0], high[1] - low[1], high[2] - low[2], 1e-300});
   const double scale = (std::ldexp(1.0, bits) - 1.0) / extent;
   std::vector<std::uint64_t> key(centres.size());
-  for (std::size_t e = 0; e < centres.size(); ++e) {
+  for (std::size_t e = 0; e < centres.size(); ++e, pace()) {
     std::array<std::uint32_t, 3> cell{};
     for (std::size_t i = 0; i < 3; ++i) cell[i] = static_cast<std::uint32_t>((centres[e][i] - low[i]) * scale);
     key[e] = hilbert_number(cell, mesh.dimension, bits);
   }
   std::vector<std::int32_t> order(centres.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&key](std::int32_t e) { return key[static_cast<std::size_t>(e)]; });
+  std::ranges::stable_sort(order, {}, [&](std::int32_t e) {
+    pace();
+    return key[static_cast<std::size_t>(e)];
+  });
   return order;
 }
 
@@ -135,12 +139,14 @@ std::vector<std::int32_t> partition_mesh(const simplex_mesh& mesh, int parts, co
   return along_curve(mesh, parts);
 }
 
-mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank) {
+mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank,
+                       const stop_check& stop) {
+  paced_stop pace(stop);
   const auto part_of = [&](std::int32_t element) { return partition[static_cast<std::size_t>(element)]; };
   mesh_part part;
   part.dimension = mesh.dimension;
   std::vector<std::int32_t> at_edge;
-  for (std::int32_t e = 0; e < static_cast<std::int32_t>(mesh.size()); ++e) {
+  for (std::int32_t e = 0; e < static_cast<std::int32_t>(mesh.size()); ++e, pace()) {
     if (part_of(e) != rank) continue;
     const bool alone = std::ranges::all_of(mesh.links[static_cast<std::size_t>(e)], [&](const face_link& link) {
       return link.is_boundary() || part_of(link.element) == rank;
@@ -162,7 +168,7 @@ mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>
   };
   std::map<int, std::vector<shared_face>> shared;
   part.links.resize(part.global.size());
-  for (std::int32_t e = 0; e < part.size(); ++e) {
+  for (std::int32_t e = 0; e < part.size(); ++e, pace()) {
     const std::int32_t global = part.global[static_cast<std::size_t>(e)];
     for (int f = 0; f < mesh.faces(); ++f) {
       face_link link = mesh.links[static_cast<std::size_t>(global)][static_cast<std::size_t>(f)];

@@ -17,7 +17,7 @@ std::vector<std::int32_t> partition_mesh(const simplex_mesh& mesh, int parts, co
 bool has_metis();
 
 /// Returns elements in the order of a Hilbert curve through their centres: neighbours are near each other in memory.
-std::vector<std::int32_t> curve_order(const simplex_mesh& mesh);
+std::vector<std::int32_t> curve_order(const simplex_mesh& mesh, const stop_check& stop = {});
 
 /// Faces that one rank sends to another and gets from it.
 struct mesh_peer {
@@ -47,6 +47,7 @@ struct mesh_part {
 
 /// Returns part `rank` of a partition. Elements of a part keep their order in the mesh, but for those with neighbours
 /// in other parts, which come last.
-mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank);
+mesh_part part_of_mesh(const simplex_mesh& mesh, const std::vector<std::int32_t>& partition, int rank,
+                       const stop_check& stop = {});
 
 }  // namespace plaquette

@@ -50,13 +50,17 @@ std::int8_t orientation_of(const corner_set& here, const corner_set& there, int 
   return -1;
 }
 
-std::vector<face_of_element> all_faces(const simplex_mesh& mesh) {
+std::vector<face_of_element> all_faces(const simplex_mesh& mesh, const stop_check& stop) {
+  paced_stop pace(stop);
   std::vector<face_of_element> faces;
   faces.reserve(mesh.elements.size() * static_cast<std::size_t>(mesh.faces()));
-  for (std::int64_t e = 0; e < mesh.size(); ++e)
+  for (std::int64_t e = 0; e < mesh.size(); ++e, pace())
     for (int f = 0; f < mesh.faces(); ++f)
       faces.push_back({sorted(corners_of(mesh, e, f)), static_cast<std::int32_t>(e), static_cast<std::int8_t>(f)});
-  std::ranges::sort(faces, {}, [](const face_of_element& f) { return std::make_pair(f.corners, f.element); });
+  std::ranges::sort(faces, {}, [&pace](const face_of_element& f) {
+    pace();
+    return std::make_pair(f.corners, f.element);
+  });
   return faces;
 }
 
@@ -74,9 +78,10 @@ void join(simplex_mesh& mesh, const face_of_element& a, const face_of_element& b
 }
 
 /// Checks corners and sorts them.
-void sort_corners(simplex_mesh& mesh, const mesh_naming& naming) {
+void sort_corners(simplex_mesh& mesh, const mesh_naming& naming, const stop_check& stop) {
+  paced_stop pace(stop);
   const auto last = static_cast<std::size_t>(mesh.dimension);
-  for (std::int64_t e = 0; e < mesh.size(); ++e) {
+  for (std::int64_t e = 0; e < mesh.size(); ++e, pace()) {
     auto& corners = mesh.elements[static_cast<std::size_t>(e)];
     for (std::size_t c = 0; c <= last; ++c)
       if (corners[c] < 0 || static_cast<std::size_t>(corners[c]) >= mesh.vertices.size())
@@ -149,8 +154,11 @@ void require_moved(const simplex_mesh& mesh, const face_of_element& a, const fac
                   naming.vertices_of(b.corners) + " are not one face moved from one side of the mesh to the other");
 }
 
-void join_inside(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const mesh_naming& naming) {
+void join_inside(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const mesh_naming& naming,
+                 const stop_check& stop) {
+  paced_stop pace(stop);
   for (std::size_t i = 0; i < faces.size();) {
+    pace();
     std::size_t end = i + 1;
     while (end < faces.size() && faces[end].corners == faces[i].corners) ++end;
     if (end - i > 2)
@@ -188,11 +196,13 @@ const face_of_element* find_face(const std::vector<face_of_element>& faces, cons
 
 /// Joins the faces of periodic sides. Returns the pairs of sides that have joined some.
 std::vector<const vertex_pairs*> join_periodic(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
-                                               const mesh_naming& naming) {
+                                               const mesh_naming& naming, const stop_check& stop) {
+  paced_stop pace(stop);
   std::vector<const vertex_pairs*> used;
   for (const vertex_pairs& pairs : mesh.periodic) {
     bool joins = false;
     for (const face_of_element& f : faces) {
+      pace();
       if (!link_of(mesh, f).is_boundary()) continue;
       const corner_set corners = corners_of(mesh, f.element, f.face);
       const auto image = image_of(corners, pairs, mesh.dimension);
@@ -295,8 +305,10 @@ void align_periodic(simplex_mesh& mesh, const std::vector<const vertex_pairs*>& 
 /// Where a pair of sides has joined faces, all faces in their planes are joined, or have a group of their own. Else
 /// $Periodic lacks some nodes, and a wall would stand in the side.
 void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
-                         const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming) {
+                         const std::vector<const vertex_pairs*>& sides, const mesh_naming& naming,
+                         const stop_check& stop) {
   if (sides.empty()) return;
+  paced_stop pace(stop);
   struct plane {
     vector3 area, point;
   };
@@ -309,6 +321,7 @@ void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>&
     };
     std::vector<plane> planes;
     for (const face_of_element& f : faces) {
+      pace();
       if (link_of(mesh, f).is_boundary() || is_between_elements(faces, f)) continue;
       const corner_set corners = corners_of(mesh, f.element, f.face);
       if (!image_of(corners, *pairs, mesh.dimension)) continue;
@@ -318,6 +331,7 @@ void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>&
       break;
     }
     for (const face_of_element& f : faces) {
+      pace();
       const face_link& link = link_of(mesh, f);
       if (!link.is_boundary() || link.boundary > 0 || common(f.corners) < mesh.dimension - 1) continue;
       const corner_set corners = corners_of(mesh, f.element, f.face);
@@ -337,13 +351,17 @@ void require_whole_sides(simplex_mesh& mesh, const std::vector<face_of_element>&
 }
 
 void tag_boundary(simplex_mesh& mesh, const std::vector<face_of_element>& faces, const std::vector<tagged_face>& tagged,
-                  const mesh_naming& naming) {
+                  const mesh_naming& naming, const stop_check& stop) {
+  paced_stop pace(stop);
   mesh.boundary_tags = {group_set{}};
   mesh.inner_groups.clear();
   std::map<group_set, std::int16_t> number{{group_set{}, 0}};
-  for (const face_of_element& f : faces)
+  for (const face_of_element& f : faces) {
+    pace();
     if (link_of(mesh, f).is_boundary()) link_of(mesh, f).boundary = 0;
+  }
   for (const tagged_face& t : tagged) {
+    pace();
     const face_of_element* f = find_face(faces, sorted(t.corners));
     if (f == nullptr)
       naming.refuse("the boundary face of vertices " + naming.vertices_of(sorted(t.corners)) + " (group " +
@@ -366,9 +384,10 @@ void tag_boundary(simplex_mesh& mesh, const std::vector<face_of_element>& faces,
   }
 }
 
-std::vector<tagged_face> tagged_faces_of(const simplex_mesh& mesh) {
+std::vector<tagged_face> tagged_faces_of(const simplex_mesh& mesh, const stop_check& stop) {
+  paced_stop pace(stop);
   std::vector<tagged_face> tagged;
-  for (std::int64_t e = 0; e < mesh.size(); ++e)
+  for (std::int64_t e = 0; e < mesh.size(); ++e, pace())
     for (int f = 0; f < mesh.faces(); ++f) {
       const face_link& link = mesh.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
       if (!link.is_boundary() || link.boundary <= 0) continue;
@@ -383,20 +402,54 @@ class middles {
  public:
   explicit middles(simplex_mesh& mesh) : mesh_(mesh) {}
   std::int32_t of(std::int32_t a, std::int32_t b) {
-    const auto [at, is_new] = number_.try_emplace(std::minmax(a, b), static_cast<std::int32_t>(mesh_.vertices.size()));
-    if (is_new) {
+    if (2 * (edges_ + 1) > table_.size()) grow();
+    entry& found = table_[place_of_edge(key_of(a, b))];
+    if (found.key == 0) {
+      ++edges_;
+      found = {key_of(a, b), static_cast<std::int32_t>(mesh_.vertices.size())};
       std::array<double, 3> x{};
       for (std::size_t i = 0; i < 3; ++i)
         x[i] = 0.5 * (mesh_.vertices[static_cast<std::size_t>(a)][i] + mesh_.vertices[static_cast<std::size_t>(b)][i]);
       mesh_.vertices.push_back(x);
     }
-    return at->second;
+    return found.vertex;
   }
-  const std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>& all() const { return number_; }
+  /// The vertex in the middle of an edge, -1 where none was made.
+  std::int32_t find(std::int32_t a, std::int32_t b) const { return table_[place_of_edge(key_of(a, b))].vertex; }
+  /// body(one end, the other, the middle) for each edge, in no order.
+  template <class Body>
+  void for_each(Body&& body) const {
+    for (const entry& e : table_)
+      if (e.key != 0)
+        body(static_cast<std::int32_t>(e.key >> 32U), static_cast<std::int32_t>(e.key & 0xffffffffU), e.vertex);
+  }
 
  private:
+  /// Of a table with open addressing, at most half full: on large meshes several times as fast as a std::map.
+  struct entry {
+    std::uint64_t key = 0;  ///< 0: free; no edge has it, since its ends differ
+    std::int32_t vertex = -1;
+  };
+  static std::uint64_t key_of(std::int32_t a, std::int32_t b) {
+    const auto [low, high] = std::minmax(a, b);
+    return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
+  }
+  std::size_t place_of_edge(std::uint64_t key) const {
+    std::uint64_t h = key * 0x9e3779b97f4a7c15ULL;
+    std::size_t at = (h ^ (h >> 32U)) & (table_.size() - 1);
+    while (table_[at].key != 0 && table_[at].key != key) at = (at + 1) & (table_.size() - 1);
+    return at;
+  }
+  void grow() {
+    std::vector<entry> old(2 * table_.size());
+    old.swap(table_);
+    for (const entry& e : old)
+      if (e.key != 0) table_[place_of_edge(e.key)] = e;
+  }
+
   simplex_mesh& mesh_;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> number_;
+  std::size_t edges_ = 0;
+  std::vector<entry> table_ = std::vector<entry>(1024);  ///< a power of two
 };
 
 double squared_distance(const simplex_mesh& mesh, std::int32_t a, std::int32_t b) {
@@ -479,27 +532,29 @@ double extent_of(const simplex_mesh& mesh) {
   return extent;
 }
 
-void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming) {
+void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming,
+             const stop_check& stop) {
   if (mesh.size() > most_elements) naming.refuse("more than " + std::to_string(most_elements) + " elements");
   mesh.materials.resize(mesh.elements.size(), 0);
-  sort_corners(mesh, naming);
+  sort_corners(mesh, naming, stop);
   mesh.links.assign(mesh.elements.size(), {});
-  const auto faces = all_faces(mesh);
-  join_inside(mesh, faces, naming);
-  const auto sides = join_periodic(mesh, faces, naming);
+  const auto faces = all_faces(mesh, stop);
+  join_inside(mesh, faces, naming, stop);
+  const auto sides = join_periodic(mesh, faces, naming, stop);
   align_periodic(mesh, sides, naming);
-  tag_boundary(mesh, faces, tagged, naming);
-  require_whole_sides(mesh, faces, sides, naming);
+  tag_boundary(mesh, faces, tagged, naming, stop);
+  require_whole_sides(mesh, faces, sides, naming, stop);
 }
 
-simplex_mesh refined(const simplex_mesh& mesh, const std::string& name) {
+simplex_mesh refined(const simplex_mesh& mesh, const std::string& name, const stop_check& stop) {
+  paced_stop pace(stop);
   simplex_mesh fine;
   fine.dimension = mesh.dimension;
   fine.vertices = mesh.vertices;
   fine.material_tags = mesh.material_tags;
   fine.names = mesh.names;
   middles middle(fine);
-  for (std::int64_t e = 0; e < mesh.size(); ++e) {
+  for (std::int64_t e = 0; e < mesh.size(); ++e, pace()) {
     const auto& v = mesh.elements[static_cast<std::size_t>(e)];
     if (mesh.dimension == 3) {
       for (const auto& part : halves_of_tetrahedron(fine, middle, v)) fine.elements.push_back(part);
@@ -515,16 +570,17 @@ simplex_mesh refined(const simplex_mesh& mesh, const std::string& name) {
   }
   for (const vertex_pairs& pairs : mesh.periodic) {
     vertex_pairs more = pairs;
-    for (const auto& [edge, vertex] : middle.all()) {
-      const auto a = pairs.find(edge.first), b = pairs.find(edge.second);
-      if (a == pairs.end() || b == pairs.end()) continue;
-      const auto image = middle.all().find(std::minmax(a->second, b->second));
-      if (image != middle.all().end()) more.emplace(vertex, image->second);
-    }
+    middle.for_each([&](std::int32_t first, std::int32_t second, std::int32_t vertex) {
+      pace();
+      const auto a = pairs.find(first), b = pairs.find(second);
+      if (a == pairs.end() || b == pairs.end()) return;
+      if (const std::int32_t image = middle.find(a->second, b->second); image >= 0) more.emplace(vertex, image);
+    });
     fine.periodic.push_back(std::move(more));
   }
   std::vector<tagged_face> tagged;
-  for (const tagged_face& t : tagged_faces_of(mesh)) {
+  for (const tagged_face& t : tagged_faces_of(mesh, stop)) {
+    pace();
     const auto& c = t.corners;
     const std::int32_t m01 = middle.of(c[0], c[1]);
     if (mesh.dimension == 2) {
@@ -536,7 +592,7 @@ simplex_mesh refined(const simplex_mesh& mesh, const std::string& name) {
     for (const corner_set& part : {corner_set{c[0], m01, m02}, {m01, c[1], m12}, {m02, m12, c[2]}, {m01, m12, m02}})
       tagged.push_back({part, t.tag});
   }
-  connect(fine, tagged, {name});
+  connect(fine, tagged, {name}, stop);
   fine.remarks = mesh.remarks;
   const std::int64_t parts = mesh.dimension == 3 ? 4 : 2;
   for (const auto& [tag, faces] : mesh.inner_groups)
@@ -544,12 +600,13 @@ simplex_mesh refined(const simplex_mesh& mesh, const std::string& name) {
   return fine;
 }
 
-simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order) {
+simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order, const stop_check& stop) {
+  paced_stop pace(stop);
   simplex_mesh result = mesh;
   std::vector<std::int32_t> new_number(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
+  for (std::size_t i = 0; i < order.size(); ++i, pace())
     new_number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-  for (std::size_t i = 0; i < order.size(); ++i) {
+  for (std::size_t i = 0; i < order.size(); ++i, pace()) {
     const auto from = static_cast<std::size_t>(order[i]);
     result.elements[i] = mesh.elements[from];
     result.materials[i] = mesh.materials[from];

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/mesh/stop_check.hpp"
+
 namespace plaquette {
 
 inline constexpr int most_faces = 4;
@@ -122,13 +124,14 @@ double extent_of(const simplex_mesh& mesh);
 /// Throws input_error, with one line that begins with the mesh's name, where an element is flat, or names a vertex that
 /// is not there. Also where a face has three elements or more, or two on the same side. Where a tagged face belongs to
 /// no element. Where a periodic face has no counterpart or is not its own, moved.
-void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming);
+void connect(simplex_mesh& mesh, const std::vector<tagged_face>& tagged, const mesh_naming& naming,
+             const stop_check& stop = {});
 
 /// Splits each element in four (triangles) or eight (tetrahedra) of half its size, boundary and materials kept.
 /// \param name  of the result, for messages
-simplex_mesh refined(const simplex_mesh& mesh, const std::string& name = "refined mesh");
+simplex_mesh refined(const simplex_mesh& mesh, const std::string& name = "refined mesh", const stop_check& stop = {});
 
 /// Returns the same mesh with its elements in another order: element i of the result is order[i] of the argument.
-simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order);
+simplex_mesh reordered(const simplex_mesh& mesh, const std::vector<std::int32_t>& order, const stop_check& stop = {});
 
 }  // namespace plaquette

@@ -91,7 +91,7 @@ dg_field_map field_map_of(wave_equations equations, int dimension) {
 }
 
 template <class T>
-dg_plan<T>::dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels)
+dg_plan<T>::dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels, const stop_check& stop)
     : map(field_map_of(domain.problem.equations, domain.reference.dimension)),
       central(domain.problem.upwinding != 1.0),
       block(kernels.block()),
@@ -107,8 +107,9 @@ dg_plan<T>::dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels)
       matching_(domain.reference.matching) {
   if (domain.part.interior == domain.elements()) interior_blocks = blocks;
   make_matrices(domain, kernels.panel_rows);
-  make_slots(domain);
-  make_constants(domain);
+  paced_stop pace(stop);
+  make_slots(domain, pace);
+  make_constants(domain, pace);
   make_sources(domain);
 }
 
@@ -158,7 +159,7 @@ void dg_plan<T>::make_matrices(const dg_domain& domain, int panel_rows) {
 /// Lists slots in this order: of all elements and faces here, lanes without an element included; of the halo; of faces
 /// with an incident wave. The last is one of zeros, behind absorbing faces and lanes without an element.
 template <class T>
-void dg_plan<T>::make_slots(const dg_domain& domain) {
+void dg_plan<T>::make_slots(const dg_domain& domain, paced_stop& pace) {
   halo_slot = blocks * block * faces_;
   const std::int64_t incident_slot = halo_slot + domain.part.halo_faces;
   std::int64_t incident_faces = 0;
@@ -172,7 +173,7 @@ void dg_plan<T>::make_slots(const dg_domain& domain) {
   slots_.assign(static_cast<std::size_t>(halo_slot), static_cast<std::int32_t>(zero_slot));
   reversed_.assign(slots_.size(), 0);
   bool any_reversed = false;
-  for (std::int32_t e = 0; e < domain.elements(); ++e)
+  for (std::int32_t e = 0; e < domain.elements(); ++e, pace())
     for (int f = 0; f < faces_; ++f) {
       const face_link& link = domain.part.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
       const auto place = static_cast<std::size_t>((std::int64_t{e} / block * faces_ + f) * block + e % block);
@@ -195,14 +196,14 @@ void dg_plan<T>::make_slots(const dg_domain& domain) {
 }
 
 template <class T>
-void dg_plan<T>::make_constants(const dg_domain& domain) {
+void dg_plan<T>::make_constants(const dg_domain& domain, paced_stop& pace) {
   const int words = dg_constants::words(map.system, faces_);
   constants_ = aligned_buffer<T>(static_cast<std::size_t>(blocks * block * words));
   std::fill_n(constants_.data(), constants_.size(), T{0});
   const bool is_maxwell = map.system == dg_system::maxwell;
   const bool soft_walls = domain.problem.equations == wave_equations::maxwell_tm;
   auto next_incident = incident.begin();
-  for (std::int32_t e = 0; e < domain.elements(); ++e) {
+  for (std::int32_t e = 0; e < domain.elements(); ++e, pace()) {
     T* to = constants_.data() + std::int64_t{e} / block * words * block + e % block;
     const auto put = [to, this](int i, double x) { to[i * block] = static_cast<T>(x); };
     const auto element = static_cast<std::size_t>(e);

@@ -35,7 +35,7 @@ struct incident_face {
 template <class T>
 class dg_plan {
  public:
-  dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels);
+  dg_plan(const dg_domain& domain, const dg_kernel_table<T>& kernels, const stop_check& stop);
 
   /// All that does not change from stage to stage.
   dg_stage_arguments<T> arguments() const;
@@ -65,8 +65,8 @@ class dg_plan {
  private:
   panel_matrix<T> packed(const std::vector<dense_matrix>& segments, int panel_rows);
   void make_matrices(const dg_domain& domain, int panel_rows);
-  void make_slots(const dg_domain& domain);
-  void make_constants(const dg_domain& domain);
+  void make_slots(const dg_domain& domain, paced_stop& pace);
+  void make_constants(const dg_domain& domain, paced_stop& pace);
   void make_sources(const dg_domain& domain);
 
   int nodes_, face_nodes_, faces_;

@@ -69,7 +69,8 @@ const dg_kernel_table<T>& table_of(instruction_set isa) {
 }
 
 template <class T>
-aligned_buffer<T> zeros(std::int64_t count) {
+aligned_buffer<T> zeros(std::int64_t count, const stop_check& stop = {}) {
+  if (stop) stop();
   aligned_buffer<T> buffer(static_cast<std::size_t>(count));
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < count; ++i) buffer.data()[i] = T{0};
@@ -84,10 +85,10 @@ class production_solver final : public dg_solver {
         options_(options),
         threads_(options.threads > 0 ? options.threads : omp_get_max_threads()),
         kernels_(table_of<T>(options.isa)),
-        plan_(domain, kernels_),
-        state_(zeros<T>(plan_.state_words() * options.columns)),
-        register_(zeros<T>(plan_.state_words() * options.columns)),
-        traces_{zeros<T>(trace_words()), zeros<T>(trace_words())},
+        plan_(domain, kernels_, options.stop),
+        state_(zeros<T>(plan_.state_words() * options.columns, options.stop)),
+        register_(zeros<T>(plan_.state_words() * options.columns, options.stop)),
+        traces_{zeros<T>(trace_words(), options.stop), zeros<T>(trace_words(), options.stop)},
         ticks_(static_cast<std::size_t>(threads_)) {
     const std::int64_t scratch = dg_scratch_words(domain.nodes(), domain.reference.face_nodes, plan_.block);
     for (int t = 0; t < threads_; ++t) scratch_.emplace_back(static_cast<std::size_t>(scratch));

@@ -21,6 +21,7 @@ struct dg_options {
   /// Ranks that wait for messages sleep in between, and leave the core to others; else they ask all the time.
   bool waits_asleep = false;
   bool overlap = true;  ///< messages travel while elements are worked on whose neighbours are all here
+  stop_check stop{};    ///< of the set-up, on this rank
 };
 
 /// Keeps a reference to the domain. A state is the same bits on any partition and any number of threads. Collective.

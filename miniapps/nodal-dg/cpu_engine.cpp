@@ -18,8 +18,11 @@ cpu::dg_options library_options(const nodal_dg_options& options, bool parts) {
 
 }  // namespace
 
-std::unique_ptr<dg_solver> make_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts) {
-  return cpu::make_dg_solver(domain, library_options(options, parts));
+std::unique_ptr<dg_solver> make_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts,
+                                           const stop_check& stop) {
+  cpu::dg_options library = library_options(options, parts);
+  library.stop = stop;
+  return cpu::make_dg_solver(domain, library);
 }
 
 double cpu_bytes(const dg_domain& domain, const nodal_dg_options& options) {

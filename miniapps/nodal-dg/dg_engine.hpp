@@ -12,7 +12,8 @@
 namespace plaquette::nodal_dg {
 
 /// \param parts  measure volume, surface and update apart, where the library can
-std::unique_ptr<dg_solver> make_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts);
+std::unique_ptr<dg_solver> make_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts,
+                                           const stop_check& stop);
 double cpu_bytes(const dg_domain& domain, const nodal_dg_options& options);
 
 /// Throws input_error where the program was built without CUDA.

@@ -89,6 +89,7 @@ bit_sum sum_of(const std::vector<double>& states) {
 /// seen.
 std::vector<double> all_states(const wave_run& run, const std::vector<double>& first) {
   std::vector<double> states;
+  states.reserve(first.size() * static_cast<std::size_t>(run.options.states));
   for (int column = 0; column < run.options.states; ++column)
     for (const double x : first) states.push_back(std::ldexp(x, -column));
   return states;
@@ -666,6 +667,7 @@ std::vector<std::string> nodal_dg_program::files_of_stopped_run() const {
 run_estimate nodal_dg_program::estimate(app_run& run) {
   if (!options_.vtk.empty() && !has_vtkhdf())
     throw input_error("--vtk: this program was built without HDF5 (libhdf5-dev), which such files need");
+  constexpr double bytes_of_element = 900.0;
   run.begin("mesh");
   const bool is_sampled = options_.shared.dry_run && !checkpoint_exists(options_.checkpoint);
   const mesh_sample sample = is_sampled ? sample_of_mesh(options_) : mesh_sample{options_};
@@ -675,13 +677,18 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
     for (const int n : options_.box) cells *= n;
     const double elements = cells * (options_.box.size() == 3 ? 6.0 * std::pow(8.0, options_.refinements)
                                                               : 2.0 * std::pow(4.0, options_.refinements));
-    require_memory(run.world, 900.0 * elements, "the mesh");
+    require_memory(run.world, bytes_of_element * elements, "the mesh");
   }
-  case_ = make_case(sample.options);
+  const auto stop = [&run] { run.control.stop_alone_if_requested("the making of the mesh"); };
+  case_ = make_case(sample.options, stop, [&run](double elements) {
+    require_memory(run.world, bytes_of_element * elements, "the mesh, refined,");
+  });
   options_.box_sides = case_.box;
   const communicator ranks = run.world.is_planned() ? communicator() : run.world;
   partition_ = partition_mesh(case_.mesh, ranks.size(), options_.partition);
-  domain_ = std::make_unique<dg_domain>(make_domain(case_.mesh, partition_, options_.order, case_.problem, ranks));
+  stop();
+  domain_ =
+      std::make_unique<dg_domain>(make_domain(case_.mesh, partition_, options_.order, case_.problem, ranks, stop));
   find_places();
   const double stable = sample.element_length * stable_time_step(*domain_);
   choose_steps(stable);
@@ -822,9 +829,13 @@ void nodal_dg_program::print_problem(const app_run& run) const {
 exit_status nodal_dg_program::body(app_run& app) {
   wave_run run{app, options_, case_, *domain_, {case_.mesh, partition_}, probes_};
   app.stage("set-up", [&] {
-    run.solver = app.gpu ? make_gpu_solver(*app.gpu, *domain_, options_) : make_cpu_solver(*domain_, options_, true);
+    const auto stop = [&app] { app.control.stop_alone_if_requested("the set-up"); };
+    run.solver =
+        app.gpu ? make_gpu_solver(*app.gpu, *domain_, options_) : make_cpu_solver(*domain_, options_, true, stop);
   });
+  app.control.stop_if_requested("the set-up");
   if (case_.exact) require_seen(run);
+  app.control.stop_if_requested("the first state");
   find_steps(app, *run.solver);
   run.done = done_;
   run.content = content_of(case_.mesh, case_.problem);

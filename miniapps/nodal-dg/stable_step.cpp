@@ -57,6 +57,7 @@ double largest_stable_step(dg_solver& solver, const dg_domain& domain, const std
   const std::complex<double> direction = central ? std::complex<double>(0.0, 1.0) : std::complex<double>(-1.0, 0.0);
   const double known = stable_time_step(domain, 1.0), limit = modulus_of(1.0, direction);
   const std::vector<double> states = random_states(domain, solver.columns());
+  if (between) between();
   const auto advance = [&](int steps, double dt) {
     for (int step = 0; step < steps; ++step) {
       solver.advance(1, dt);
@@ -72,6 +73,7 @@ double largest_stable_step(dg_solver& solver, const dg_domain& domain, const std
   double dt = 2.2 * known;
   for (int i = 0; i < most_tries; ++i) {
     solver.set_state(states, 0.0);
+    if (between) between();
     double growth = growth_after(3, 1, dt);
     if (!std::isfinite(growth)) {
       dt *= 0.5;

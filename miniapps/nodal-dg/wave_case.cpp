@@ -26,10 +26,13 @@ namespace {
 std::string name_of_mesh(const nodal_dg_options& o) { return o.mesh.empty() ? "box mesh" : printable(o.mesh); }
 
 /// The mesh as its file has it, refined.
-simplex_mesh make_mesh(const nodal_dg_options& o) {
+simplex_mesh make_mesh(const nodal_dg_options& o, const stop_check& stop,
+                       const std::function<void(double)>& before_refining) {
   simplex_mesh mesh;
   if (!o.mesh.empty()) {
-    mesh = read_gmsh(o.mesh, o.equations == "maxwell" ? 3 : o.equations == "maxwell-tm" ? 2 : 0);
+    mesh = read_gmsh(o.mesh, o.equations == "maxwell" ? 3 : o.equations == "maxwell-tm" ? 2 : 0, stop);
+    if (before_refining && o.refinements > 0)
+      before_refining(static_cast<double>(mesh.size()) * std::pow(mesh.dimension == 3 ? 8.0 : 4.0, o.refinements));
   } else {
     box_shape shape;
     shape.dimension = static_cast<int>(o.box.size());
@@ -40,9 +43,9 @@ simplex_mesh make_mesh(const nodal_dg_options& o) {
       shape.periodic[i] = o.problem == "plane-wave" && i < o.box.size();
     }
     shape.shaking = o.shaking;
-    mesh = box_mesh(shape);
+    mesh = box_mesh(shape, stop);
   }
-  for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh, name_of_mesh(o) + ", refined");
+  for (int i = 0; i < o.refinements; ++i) mesh = refined(mesh, name_of_mesh(o) + ", refined", stop);
   return mesh;
 }
 
@@ -348,12 +351,13 @@ mesh_sample sample_of_mesh(const nodal_dg_options& options) {
   return sample;
 }
 
-wave_case make_case(const nodal_dg_options& o) {
+wave_case make_case(const nodal_dg_options& o, const stop_check& stop,
+                    const std::function<void(double)>& before_refining) {
   wave_case c;
   {
-    const simplex_mesh mesh = make_mesh(o);
-    c.file_numbers = curve_order(mesh);
-    c.mesh = reordered(mesh, c.file_numbers);
+    const simplex_mesh mesh = make_mesh(o, stop, before_refining);
+    c.file_numbers = curve_order(mesh, stop);
+    c.mesh = reordered(mesh, c.file_numbers, stop);
   }
   c.box = o.mesh.empty() || o.box_sides_given ? o.box_sides : box_around(c.mesh);
   c.problem.equations = o.system();

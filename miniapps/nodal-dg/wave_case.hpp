@@ -3,6 +3,7 @@
 /// The mesh, the problem and the exact solution that options name.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct mesh_sample {
 mesh_sample sample_of_mesh(const nodal_dg_options& options);
 
 /// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
-wave_case make_case(const nodal_dg_options& options);
+/// \param before_refining  is called with the number of elements that a mesh from a file will have
+wave_case make_case(const nodal_dg_options& options, const stop_check& stop = {},
+                    const std::function<void(double)>& before_refining = {});
 
 }  // namespace plaquette::nodal_dg

@@ -287,6 +287,34 @@ class Checkpoints(NodalDgTest):
             self.assertLess(time.monotonic() - start, 10 if ranks > 1 else 5)  # 2 on a machine without other work
             self.assertIn("VERIFIED   FAILED", out)
 
+    @on_host
+    def test_a_stop_while_a_large_mesh_is_made(self):
+        import signal
+        import time
+        arguments = ("--mesh", os.path.join(MESHES, "sphere.msh"), "--problem", "pulse", "--boundaries", "outside:incident",
+                     "--refine", "3", "--order", "1", "--steps", "10", "--json", self.path("report"))  # takes 5 s
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            start = time.monotonic()
+            result = run(*arguments, "--time-limit", "0.4", ranks=ranks)
+            self.assertLess(time.monotonic() - start, 0.4 + harness.two_seconds())
+            self.assertEqual(result.status, INTERRUPTED, result.err + result.out)
+            self.assertIn("stopped by the time limit of 0.4 s during the making of the mesh", result.err)
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        process.send_signal(signal.SIGTERM)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=100)
+        self.assertLess(time.monotonic() - start, harness.two_seconds())
+        self.assertEqual(process.returncode, INTERRUPTED, out + err)
+        self.assertFalse(os.path.exists(self.path("report")))
+
+    @on_host
+    def test_a_mesh_that_does_not_fit_is_refused_before_it_is_refined(self):
+        result = run("--mesh", os.path.join(MESHES, "sphere.msh"), "--problem", "pulse", "--boundaries",
+                     "outside:incident", "--refine", "6")
+        self.assertEqual(result.status, harness.NO_MEMORY, result.err + result.out)
+        self.assertIn("the mesh, refined, needs", result.err)
+
 
 class Refusals(NodalDgTest):
     def test_arguments(self):

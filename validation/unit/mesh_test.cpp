@@ -613,5 +613,40 @@ TEST(GmshFile, EveryTruncationIsRefused) {
       ASSERT_NE(refusal(whole.substr(0, length)), "accepted") << length;
 }
 
+/// Each part of the making of a mesh asks whether to stop, some times in 6 * 16^3 elements, and ends where told.
+TEST(Meshes, stop_in_each_part_of_their_making) {
+  const box_shape shape{.cells = {16, 16, 16}, .periodic = {true, false, false}, .shaking = 0.1};
+  const simplex_mesh mesh = box_mesh(shape), coarse = box_mesh({.cells = {8, 8, 8}, .periodic = {true, true, true}});
+  const std::string text = gmsh_text(mesh);
+  const auto order = curve_order(mesh);
+  const auto parts = partition_mesh(mesh, 2, "curve");
+  using part = std::function<void(const stop_check&)>;
+  const std::vector<std::pair<const char*, part>> all{
+      {"box", [&](const stop_check& stop) { box_mesh(shape, stop); }},
+      {"file", [&](const stop_check& stop) { read_gmsh(memory_source("m", std::as_bytes(std::span(text))), 3, stop); }},
+      {"refined", [&](const stop_check& stop) { refined(coarse, "fine", stop); }},
+      {"order", [&](const stop_check& stop) { curve_order(mesh, stop); }},
+      {"reordered", [&](const stop_check& stop) { reordered(mesh, order, stop); }},
+      {"part", [&](const stop_check& stop) { part_of_mesh(mesh, parts, 1, stop); }},
+      {"contact", [&](const stop_check& stop) { require_apart(mesh, {"m"}, stop); }}};
+  for (const auto& [name, make] : all) {
+    int calls = 0;
+    make([&calls] { ++calls; });
+    // A stop after each 4096 of: elements once, or of all their faces while these are sorted.
+    EXPECT_GE(calls,
+              std::string(name) == "box" || std::string(name) == "file" || std::string(name) == "refined" ? 300 : 6)
+        << name;
+    for (const int last : {1, calls / 2, calls}) {
+      int n = 0;
+      EXPECT_THROW(make([&] {
+                     if (++n == last) throw input_error("enough");
+                   }),
+                   input_error)
+          << name << ", call " << last << " of " << calls;
+      EXPECT_EQ(n, last) << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plaquette
