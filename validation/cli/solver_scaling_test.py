@@ -154,7 +154,7 @@ class Sweep(FolderTest):
         self.assertEqual(report["parameters"]["lattice"], [4, 4, 4, 8])
         self.assertEqual(report["parameters"]["overlap"], "off")
         self.assertEqual([batch["columns"] for batch in report["solves"][0]["batches"]], [[0], [1]])
-        again = self.sweep(*words)
+        again = self.sweep("--no-figures", *words)
         self.assertEqual(again.stdout.count("(was there)"), 6, again.stdout + again.stderr)
 
 
