@@ -311,6 +311,8 @@ typedef struct {
 #define PLAQUETTE_OVERLAP_DEFAULTS                                         \
   {sizeof(plaquette_overlap_options), PLAQUETTE_CPU, 8, 4, 0, 1.4, 1e-6,   \
    {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}, 1}
+/* Also compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Residuals of solutions
+   are then judged with that sign function. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
                                               const plaquette_overlap_options* options);
 PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* index);

@@ -264,6 +264,8 @@ class multigrid_solver {
   /// Returns the modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
   /// common/algorithms/inverse_modes.hpp.)
   virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
+  /// Copies mode `number` of those that were found last, for checks. Ghosts are not filled.
+  virtual void get_low_mode(int number, spinor_configuration& v) const = 0;
   /// Returns why multigrid works here, from the modes that were found last.
   virtual null_space_study study_null_space() = 0;
 

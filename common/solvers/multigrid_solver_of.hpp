@@ -190,6 +190,8 @@ class multigrid_solver_of final : public multigrid_solver {
     return described(modes);
   }
 
+  void get_low_mode(int number, spinor_configuration& v) const override { export_column(v, *modes_, number); }
+
   null_space_study study_null_space() override {
     null_space_examiner<library, outer_field> examiner(*multigrid_, *modes_);
     outer_field random(context_, field_shape{});

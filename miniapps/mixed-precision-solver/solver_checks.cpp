@@ -118,6 +118,16 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
       distance_from_su3, stored_reals);
 }
 
+std::string remark_on_multigrid(const std::vector<column_result>& columns) {
+  const auto slow = std::ranges::count_if(
+      columns, [](const column_result& c) { return c.why.find(" gave way to cgn") != std::string::npos; });
+  if (slow == 0) return {};
+  return fmt::format(
+      "{} of {} right-hand sides needed CG on the normal equations. auto does not try multigrid, whose setup takes as "
+      "long as some twenty solves and would be timed as one: plaquette-multigrid solves this system and times both",
+      slow, columns.size());
+}
+
 namespace {
 
 constexpr double rounding_of_a_contraction = 128.0 * 0x1p-53;

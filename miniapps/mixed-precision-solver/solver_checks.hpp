@@ -76,6 +76,9 @@ void check_columns(verification& checks, const std::vector<column_result>& colum
 std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, int stored_reals,
                                     double distance_from_su3);
 
+/// Returns a line for a person where the last Krylov solver of `auto` was needed: multigrid was not tried, and why.
+std::string remark_on_multigrid(const std::vector<column_result>& columns);
+
 /// Returns a line for a person where the pion is larger at another time than at its source; else nothing. It falls from
 /// its source on, unless a mode of M near zero, elsewhere on the lattice, outweighs all others.
 std::string remark_on_exceptional(const std::vector<double>& pion, int source_time);

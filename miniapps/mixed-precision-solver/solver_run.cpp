@@ -225,6 +225,8 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
     const std::string remark =
         remark_on_rebuilt_links(solved.results, stored_reals(options.links), gauge.distance_from_su3);
     if (!remark.empty()) fmt::print("remark     {}\n", remark);
+    if (const std::string slow = remark_on_multigrid(solved.results); !slow.empty())
+      fmt::print("remark     {}\n", slow);
   }
 
   run.control.note_stop(run.result.checks);

@@ -9,6 +9,7 @@
 
 #include "common/app/report.hpp"
 #include "common/solvers/multigrid_solver.hpp"
+#include "miniapps/shared/gauge_input.hpp"
 
 namespace plaquette {
 
@@ -20,6 +21,11 @@ namespace plaquette {
 /// refused, and one alone far below the others, which makes M nearly singular and the propagator worthless. A mode that
 /// is not known well enough to have a sign says nothing.
 std::string why_exceptional(const std::vector<low_mode>& modes);
+
+/// Adds the check that values, residuals and chiralities are those of the solver's vectors, by the textbook operator.
+/// Collective.
+void check_modes(verification& checks, const std::vector<low_mode>& modes, const multigrid_solver& solver,
+                 const gauge_input& gauge, const fermion_action& action, const communicator& world);
 
 /// Returns [{value, residual, chirality, missed}]
 json_document to_json(const std::vector<low_mode>& modes);

@@ -54,6 +54,11 @@ class MultigridCheats(CommandLineTest):
         for figure in figures:
             self.assertGreater(figure["fraction_of_fma_peak"], 1.1)
 
+    def test_low_modes_that_are_better_than_they_are(self):
+        modes = ("--rhs", "1", "--modes", "2", "--reference", "none")
+        self.assertEqual(self.cheating("none", *modes).status, SUCCESS)
+        self.assertEqual(self.failed_checks(self.cheating("modes", *modes)), ["low modes of gamma_5 M, against the textbook"])
+
     def test_a_bit_that_turns_after_the_solutions_were_judged(self):
         names = self.failed_checks(self.cheating("turned", "--rhs", "12", "--batches", "12", "--reference", "none"))
         self.assertEqual(names, ["solutions are the bits that were judged"])

@@ -27,6 +27,10 @@ class MixedPrecision(CommandLineTest):
         result = run(*hard)
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertIn("bicgstab gave way to bicgstab4", result.out)
+        self.assertNotIn("multigrid", result.out)
+        slow = run(*["-2" if word == "-1" else word for word in hard], "--precision", "double-single")
+        self.assertIn("gave way to cgnr", slow.out)
+        self.assertIn("auto does not try multigrid", slow.out)
 
     def test_a_gaussian_source_is_smeared_with_links_before_or_after_stout_smearing(self):
         smeared = [*PROPAGATOR, "--source", "gaussian", "--stout-steps", "2"]
