@@ -44,7 +44,8 @@ void sweep(gauge_transformation& g, const gauge_configuration& links, int direct
            const communicator& comm) {
   for (int parity = 0; parity < 2; ++parity) {
     for_each_site(links.geometry(), [&](const coordinate& x) {
-      if ((x[0] + x[1] + x[2] + x[3]) % 2 != parity) return;
+      const coordinate global = links.geometry().to_global(x);
+      if ((global[0] + global[1] + global[2] + global[3]) % 2 != parity) return;
       su3<double> whole = g(x), w = whole * neighbours_of(links, g, x, directions);
       for (const su2_subgroup& subgroup : su2_subgroups) {
         const quaternion<double> h = overrelaxed_maximum(projected(w, subgroup), omega);
