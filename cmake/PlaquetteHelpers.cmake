@@ -30,6 +30,13 @@ function(plaquette_shares_headers target owner)
   endif()
 endfunction()
 
+# An executable shares the headers of a library where it is compiled as libraries are.
+function(plaquette_shares_headers_of_library executable owner)
+  set_target_properties(${executable} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${executable} PRIVATE -fPIC)
+  plaquette_shares_headers(${executable} ${owner})
+endfunction()
+
 # plaquette_test_objects(target SOURCES file... [LIBRARIES target...] [DEFINITIONS definition...] [HEADERS header...])
 #   Objects of tests, to be linked into one executable or several, and compiled as executables are. They share the headers
 #   of all tests, but for plaquette_mpi_test_main, which owns them.

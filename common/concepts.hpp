@@ -93,8 +93,6 @@ concept field_batch =
       { subtract_norm2(x, u, v) } -> std::same_as<typename Field::scalars>;  // x = u - v; |x|^2
       // x += a u; y -= a v; |y|^2                                      (CG)
       { cg_update(x, y, a, u, v) } -> std::same_as<typename Field::scalars>;
-      // x = u + a (x - b v)                                            (BiCGstab: p = r + beta (p - omega v))
-      bicgstab_direction(x, u, a, b, v);
       // x += a z + b y; y -= b u; z = y + c (z - b v); |y|^2           (BiCGstab: x, r = s - omega t, p)
       { bicgstab_step(x, y, z, a, b, c, u, v) } -> std::same_as<typename Field::scalars>;
       // <u, v> and <u, u>                                              (BiCGstab, MR: omega)

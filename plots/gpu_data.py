@@ -5,7 +5,7 @@ import collections
 import itertools
 import os
 
-from performance_model import Halo, grid_of_local_box, smallest_surface_grid
+from boxes import grid_of_local_box, smallest_surface_grid
 from report_file import ReportError, load, number
 from scaling_data import PRECISIONS, VECTOR_OPERATIONS  # noqa: F401  for those who draw
 
@@ -181,24 +181,3 @@ def launches(section, path):
     """{"stream", "graph", "waited": seconds}"""
     return {str(item.get("kind")): number(item.get("seconds", "nan"), f"{path}: latencies.launches")
             for item in section.get("launches", []) if isinstance(item, dict)}
-
-
-def line_through(table):
-    """(latency, bandwidth) of transfers: the first one's time; the last one's bytes in what it takes beyond that."""
-    (_, least), (most_bytes, most) = table[0], table[-1]
-    return least, most_bytes / max(most - least, 1e-12)
-
-
-def halo_of(section, path):
-    """The Halo of a section of latencies: messages that kernels write, or where there are none those of a library or through
-    the host; None where it has neither."""
-    found = transfers(section, path)
-    stores = [table for kind, table in found.items() if kind.startswith("peer_store")]
-    if stores:
-        latency, bandwidth = line_through(stores[0])
-        # A transfer was one kernel that was waited for: what such a kernel takes without writing anything is no latency.
-        return Halo(max(latency - launches(section, path).get("waited", 0.0), 0.0), bandwidth)
-    for kind in ("exchange nccl", "exchange mpi", "exchange staged"):
-        if kind in found:
-            return Halo(*line_through(found[kind]))
-    return None

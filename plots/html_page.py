@@ -415,7 +415,6 @@ def gpu_pictures(reports):
     """Of dslash-scaling on GPUs, each where there is something to draw."""
     import gpu_data
     import gpu_scaling
-    import model
     import policies
     import style
 
@@ -428,17 +427,6 @@ def gpu_pictures(reports):
         figure.tight_layout(rect=(0, 0, 1, 0.92))
         yield Picture("Scaling over GPUs: the overlap on and off",
                       "TFLOP/s and parallel efficiency of dslash-scaling against GPUs", data_address(figure), True)
-    if gpu_scaling.usual_lines(found) and gpu_data.latencies(of_scaling(reports)):
-        options = model.parser().parse_args(["-"])
-        machine = model.machine_of(of_scaling(reports), options)
-        pairs = model.compared(found, machine)
-        if pairs:
-            figure = style.plt.figure()
-            panels = model.draw(figure, found, machine)
-            figure.set_size_inches(max(9.5, 2.9 * panels), 6.4)
-            figure.tight_layout(rect=(0, 0, 1, 0.92))
-            yield Picture(f"Performance model, beside what was measured: {model.distance(pairs)}. {model.assumptions(machine)}",
-                          "TFLOP/s measured and by the model, and extrapolated, against GPUs", data_address(figure), True)
     if any(p.halo for p in found):
         figure, (axes,) = style.figure()
         figure.set_size_inches(9.0, 4.2)

@@ -5,7 +5,7 @@
   sweep.py scaling    dslash-scaling on growing numbers of ranks and threads: strong and weak scaling, all precisions,
                       halo exchange with overlap on and off
   sweep.py gpu        dslash-scaling on 1, 2, 4, ... GPUs: weak and strong scaling, the ways to exchange halos, placement,
-                      vector operations, latencies, what a performance model needs; then a page
+                      vector operations, latencies, small lattices; then a page
   sweep.py solver     mixed-precision-solver for every combination of lattices, precisions, solvers and ranks; a table
   sweep.py solvers    mixed-precision-solver on 1, 2, 4, ... GPUs: weak and strong scaling of BiCGstab in four precision
                       modes, halo exchange with overlap on and off, the CPU for comparison; then a page
@@ -50,6 +50,7 @@ def arguments():
         add_shared(options, sweep)
     figures = kinds.add_parser("figures", help="the figures and the page of the sweeps over GPUs")
     figures.add_argument("--output", required=True, help="folder of the reports and figures")
+    figures.add_argument("--program", help="plaquette-dslash-scaling, for what its --dryrun expects")
     add_done(figures)
     return parser.parse_args()
 

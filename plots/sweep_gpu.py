@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sweep of dslash-scaling on 1, 2, 4, ... GPUs: weak and strong scaling, the ways to exchange halos, placement, vector
-operations, latencies, and what a performance model needs."""
+operations, latencies, and lattices of one GPU."""
 
 import argparse
 import itertools
@@ -14,7 +14,7 @@ from sweep_engine import (Run, Sweep, add_side_by_side, counts, draw_with, launc
 FIGURES = ("gpu_scaling", "policies", "latency", "vectors", "model", "cores_per_gpu")
 #: What the sweep over GPUs is made of, most telling first.
 GPU_PARTS = ("weak", "strong", "latency", "policies", "vectors", "cpu", "placement", "kernels", "waiting")
-#: Lattices of one GPU for the model: what is left of the lattices above on more GPUs.
+#: Lattices of one GPU: what is left of the lattices above on more GPUs.
 KERNEL_LATTICES = ("4x4x4x8", "8x8x8x8", "8x8x8x16", "8x8x16x16", "8x16x16x16", "16x16x16x16", "16x16x16x32", "16x16x32x32",
                    "16x32x32x32")
 
@@ -118,10 +118,11 @@ def draw(options, _runs=()):
     if not reports:
         print("no pictures: no run left a report", flush=True)
     for script in FIGURES if reports else ():
-        solves = reports_in(options, "solve-*.json") if script == "model" else []
-        said = draw_with(script, reports + solves, os.path.join(options.output, script.replace("_", "-") + ".png"))
-        if script == "model" and said:
-            print("\n".join(said.rstrip().split("\n")[:-1]), flush=True)
+        if script != "model":
+            draw_with(script, reports, os.path.join(options.output, script.replace("_", "-") + ".png"))
+        elif options.program:
+            said = draw_with(script, reports, os.path.join(options.output, "model.png"), "--program", options.program)
+            print(said.rpartition("\n")[0].rpartition("\n")[0], flush=True)  # but for the picture's name
 
 
 def draw_and_write(options, runs):

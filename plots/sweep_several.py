@@ -16,8 +16,7 @@ import math
 import os
 
 from boxes import whole_of_boxes
-from gpu_data import halo_of, latencies, text_of_extents
-from performance_model import multigrid_on
+from gpu_data import text_of_extents
 from report_file import ReportError, load, number, short
 from sweep_engine import (OVERSUBSCRIBED, Sweep, counts, program_in, reports_in, run_of, words, write_picture)
 
@@ -205,35 +204,10 @@ def remark_of(first, p):
 # --- The table --------------------------------------------------------------------------------------------------------
 
 COLUMNS = ("program", "scaling", "problem", "figure", "part", "gpus", "seconds", "efficiency", "efficiency_a_unit", "share",
-           "predicted_seconds", "verified", "revision", "device", "report")
+           "verified", "revision", "device", "report")
 
 
-def predictions(lines, reports):
-    """{id of a point: seconds} of solves by multigrid, from one rank's lattices and the latencies measured on the spot."""
-    chosen = latencies([(path, report) for path, report in reports])
-    if chosen is None:
-        return {}
-    halo, found = halo_of(chosen[1], chosen[0]), {}
-    if halo is None:
-        return {}
-    for (program, scaling, _, name), line in lines.items():
-        if program != "multigrid" or not name.startswith("a source") or scaling != "strong" or line[0].ranks != 1 or not line[0].figure.parts:
-            continue
-        for p in line[1:]:
-            found[id(p)] = multigrid_on(solve_of(line[0]), p.report["parameters"]["grid"], whole_from(p.report), halo)
-    return found
-
-
-def solve_of(p):
-    return next(s for s in p.report["solves"] if s["solver"] == "multigrid" and f"a source, batches of {s['batch']}" == p.figure.name)
-
-
-def whole_from(report):
-    """The first lattice that every rank holds whole, or None."""
-    return next((int(solve["setup"].get("whole_from_lattice") or 0) for solve in report["solves"] if "setup" in solve), 0) or None
-
-
-def rows_of(lines, predicted):
+def rows_of(lines):
     """Dictionaries with COLUMNS, those of a figure followed by those of its parts."""
     rows = []
     for (program, scaling, problem, name), line in lines.items():
@@ -245,14 +219,13 @@ def rows_of(lines, predicted):
                      + ("+changes" if p.report["build"].get("dirty") else ""),
                      "device": p.report["parameters"].get("device", "cpu"), "report": os.path.basename(p.path)}
             rows.append({**usual, "part": "", "seconds": short(p.figure.seconds), "efficiency": f"{efficiency(first, p):.3f}",
-                         "efficiency_a_unit": f"{efficiency(first, p, True):.3f}", "share": "",
-                         "predicted_seconds": short(predicted[id(p)]) if id(p) in predicted else ""})
+                         "efficiency_a_unit": f"{efficiency(first, p, True):.3f}", "share": ""})
             whole = sum(p.figure.parts.values())
             for part, seconds in p.figure.parts.items():
                 alone = first.figure.parts.get(part)
                 reached = alone / (shrinks_by(first, p) * seconds) if alone and seconds > 0 else None
                 rows.append({**usual, "part": part, "seconds": short(seconds), "efficiency_a_unit": "",
-                             "efficiency": f"{reached:.3f}" if reached is not None else "", "predicted_seconds": "",
+                             "efficiency": f"{reached:.3f}" if reached is not None else "",
                              "share": f"{seconds / whole:.3f}" if whole > 0 else ""})
     return rows
 
@@ -268,11 +241,9 @@ def csv_of(rows):
 def markdown_of(rows, remarks):
     shown = [("program", "program"), ("scaling", "scaling"), ("problem", "problem"), ("figure", "figure"), ("gpus", "GPUs"),
              ("seconds", "seconds"), ("efficiency", "efficiency"), ("efficiency_a_unit", "a unit of work"),
-             ("predicted_seconds", "predicted"), ("share", "share"), ("verified", "verified")]
+             ("share", "share"), ("verified", "verified")]
     if all(row["device"] != "gpu" for row in rows):
         shown = [(key, "ranks" if key == "gpus" else heading) for key, heading in shown]
-    if all(not row["predicted_seconds"] for row in rows):
-        shown = [pair for pair in shown if pair[0] != "predicted_seconds"]
     lines = ["| " + " | ".join(heading for _, heading in shown) + " |", "|" + "---|" * len(shown)]
     for row in rows:
         cells = {**row, "figure": f"- {row['part']}" if row["part"] else row["figure"]}
@@ -299,7 +270,7 @@ def summarise(options, _runs=()):
     if not points:
         raise ReportError(f"{options.output}: expected reports of this sweep (row-*.json), found none")
     lines = lines_of(points)
-    rows = rows_of(lines, predictions(lines, [(path, load(path)) for path in paths]))
+    rows = rows_of(lines)
     remarks = [text for line in lines.values() for p in line[1:] for text in [remark_of(line[0], p)] if text]
     table = written(options, "scaling.md", markdown_of(rows, remarks))
     print(f"table      {table}\ntable      {written(options, 'scaling.csv', csv_of(rows))}")
@@ -428,7 +399,7 @@ def box_of(scaling, size, ranks):
 # --- One command for the rows of several programs ----------------------------------------------------------------------
 
 MULTIGRID, OVERLAP, DG = "plaquette-multigrid", "plaquette-overlap-propagator", "plaquette-nodal-dg"
-SOLVER, DSLASH = "plaquette-mixed-precision-solver", "plaquette-dslash-scaling"
+SOLVER = "plaquette-mixed-precision-solver"
 CONFIGURATION = "plaquette-make-configuration"
 #: Links of the heat bath in equilibrium, made once for all rows that read them.
 LINKS = "--lattice 32x32x32x64 --beta 6.0 --sweeps 300 --seed 2"
@@ -484,8 +455,6 @@ def several_runs(options):
         arguments = [links if argument == "LINKS" else argument for argument in text.split()]
         for ranks in options.gpus:
             yield made(name, program, [*arguments, *on_device(options)], ranks)
-    if options.device == "gpu" and options.gpus[-1] > 1:  # what the prediction of multigrid takes
-        yield made("latency", DSLASH, ["--device", "gpu", "--latency"], 2)
 
 
 SWEEP = Sweep("several", "one GPU and more: multigrid, overlap, nodal-dg and BiCGstab, in one command", MULTIGRID,

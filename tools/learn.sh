@@ -20,6 +20,8 @@ learn_list() {
   done <"$root/docs/book/chapters.txt"
   say
   say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
+  say
+  learn_exercises
 }
 
 learn_ladders() {
@@ -28,9 +30,56 @@ learn_ladders() {
   say "${names[*]}"
 }
 
-# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference]
+# Lists the exercises that have patches.
+learn_exercises() {
+  local number name chapter rest
+  say "Exercises with a common mistake and a solution (./plaquette learn exercise NUMBER):"
+  while read -r number name chapter rest; do
+    [[ ! $number =~ ^[0-9]+$ ]] || printf '  %s  %-14s docs/book/%s\n' "$number" "$name" "$chapter"
+  done <"$root/docs/book/exercises/exercises.txt"
+}
+
+# learn_exercise [NUMBER]   Builds the mistake and the solution in a clone under out/: the test must fail, then pass.
+learn_exercise() {
+  local line number name chapter target words kind status clone=$root/out/exercise log=$root/out/exercise.log
+  if [[ $# -eq 0 ]]; then learn_exercises; return; fi
+  line=$(grep -E "^${1//[^0-9]/x} " "$root/docs/book/exercises/exercises.txt") ||
+    fail "learn: there is no exercise $1; ./plaquette learn exercise lists them"
+  read -r number name chapter target line <<<"$line"
+  read -ra words <<<"$line"
+  git -C "$root" rev-parse HEAD >/dev/null 2>&1 || fail "learn: exercises need a git clone of Plaquette"
+  preset=$(choose_preset)
+  [[ -e $clone/.git ]] || git clone -q --shared "$root" "$clone"
+  for kind in mistake solution; do
+    say "exercise $number  $kind: docs/book/exercises/$name.$kind.patch, in out/exercise"
+    git -C "$clone" reset -q --hard "$(git -C "$root" rev-parse HEAD)"
+    git -C "$clone" apply "$root/docs/book/exercises/$name.$kind.patch"
+    "$clone/plaquette" build "$target"
+    status=0
+    "$clone/build/$preset/${words[0]}" "${words[@]:1}" >"$log" 2>&1 || status=$?
+    say "test        $line"
+    if [[ $kind == mistake ]]; then
+      grep -E 'Failure|differs|which is|FAILED' "$log" | head -n 4 || true
+      if [[ $status -ne 1 ]]; then
+        say "EXERCISE   FAILED     (the mistake should fail the test; its output: out/exercise.log)"
+        return 1
+      fi
+    elif [[ $status -ne 0 ]] || ! grep -q PASSED "$log" || grep -q 'Running 0 tests' "$log"; then
+      say "EXERCISE   FAILED     (the solution should pass the test; its output: out/exercise.log)"
+      return 1
+    fi
+  done
+  say "EXERCISE   PASSED     (the test fails with the mistake and passes with the solution)"
+}
+
+# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn exercise [NUMBER]
 learn() {
-  local words=() size=small ladder rung=0 file='' status=0 number line
+  if [[ ${1-} == exercise ]]; then
+    shift
+    learn_exercise "$@"
+    return
+  fi
+  local words=() size=small ladder rung=0 file='' status=0 number line driver=plaquette-ladder
   while [[ $# -gt 0 ]]; do
     case $1 in
       --size) size=${2-}; shift 2 || shift ;;
@@ -57,15 +106,19 @@ learn() {
     [[ $rung =~ ^[0-9]+$ ]] || fail "learn: RUNG is a number, got '$rung'"
   fi
   preset=$(choose_preset)
+  if [[ $ladder == *-gpu ]]; then
+    has_nvcc || fail "learn: $ladder needs nvcc and a GPU; without, ./plaquette test gpu-host runs its rungs as loops of the host"
+    preset=${PLAQUETTE_PRESET:-cuda} driver=dirac-gpu/plaquette-ladder-gpu
+  fi
   configure_once
-  compile plaquette-ladder
+  compile "$(basename "$driver")"
   local out=$root/out/book name=$ladder
   [[ $rung == 0 ]] || name=$ladder-$rung
   mkdir -p "$out"
   local arguments=("$ladder" --size "$size" --table "$out/$name.md")
   [[ $rung == 0 ]] || arguments+=(--rung "$rung")
   say
-  "$(build_folder)/ladder/plaquette-ladder" "${arguments[@]}" || status=$?
+  "$(build_folder)/ladder/$driver" "${arguments[@]}" || status=$?
   [[ $status -le 1 ]] || return "$status"
   say "ROWS       $out/$name.md"
   if python_with matplotlib >/dev/null; then

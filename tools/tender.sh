@@ -22,7 +22,7 @@ tender() {
 
 # inspect FILE   What a file holds: a report by tools/validate.py, others by plaquette-inspect.
 inspect() {
-  [[ $# -eq 1 && $1 != -* ]] || fail "inspect takes one file, got: $*"
+  [[ $# -ge 1 && $1 != -* ]] || fail "inspect takes one file, then --flow TIME[:STEP] or nothing, got: $*"
   [[ -r $1 ]] || fail "inspect: $1: no such file, or it cannot be read"
   local start=''
   IFS= read -r -n 1 start <"$1" 2>/dev/null || true
@@ -33,7 +33,7 @@ inspect() {
   preset=$(choose_preset)
   { configure_once && compile plaquette-inspect; } >&2
   allow_mpi
-  "$(program inspect)" "$1"
+  "$(program inspect)" "$@"
 }
 
 # validate FILE...|FOLDER   What reports are worth: tools/validate.py.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <complex>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -276,11 +278,35 @@ api::code put_correlator(const std::vector<double>& values, double* correlator, 
 }
 
 /// Refuses a room of the wrong size before any work.
-void require_room(const double* correlator, std::size_t length, const api::propagator& from, std::size_t per_time) {
+void require_room(const double* correlator, std::size_t length, const api::propagator& from, std::size_t per_time,
+                  std::size_t direction = 3) {
   there(correlator, "correlator");
-  const std::size_t needed = per_time * static_cast<std::size_t>(from.on().extents()[3]);
+  const std::size_t needed = per_time * static_cast<std::size_t>(from.on().extents()[direction]);
   if (length != needed)
     refuse("correlator: expected room for " + std::to_string(needed) + " numbers, found " + std::to_string(length));
+}
+
+/// Does the same with pairs of real and imaginary parts.
+api::code put_correlator(const std::vector<std::complex<double>>& values, double* correlator,
+                         const api::propagator& from) {
+  for (const auto& value : values) {
+    *correlator++ = value.real();
+    *correlator++ = value.imag();
+  }
+  return outcome_of(from.report());
+}
+
+std::array<int, 3> momentum_of(const int* given) {
+  std::array<int, 3> p{};
+  if (given != nullptr) std::copy_n(given, 3, p.begin());
+  return p;
+}
+
+/// Puts a propagator where the caller wants it.
+api::code put_propagator(plaquette_propagator* to, const api::propagator& quark, plaquette_result* results) {
+  put_results(results, quark.report());
+  *to = handle_of<plaquette_propagator>(quark);
+  return outcome_of(quark.report());
 }
 
 }  // namespace
@@ -473,17 +499,14 @@ int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solve
   return answer([&] {
     there(propagator, "propagator").key = 0;
     const auto by = object_of(solver);
-    const api::propagator quark = by->solve(source_of(source), rule_of(rule));
-    put_results(results, quark.report());
-    *propagator = handle_of<plaquette_propagator>(quark);
-    return outcome_of(quark.report());
+    return put_propagator(propagator, by->solve(source_of(source), rule_of(rule)), results);
   });
 }
 
 int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]) {
   return answer([&] {
     const auto quark = object_of(propagator);
-    there(results, "results");
+    std::fill_n(&there(results, "results"), 12, plaquette_result{});  // what a propagator from a file has
     put_results(results, quark->report());
     return outcome_of(quark->report());
   });
@@ -507,17 +530,137 @@ int plaquette_rho(plaquette_propagator propagator, double* correlator, size_t le
 
 int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3], double* correlator,
                     size_t length) {
+  return plaquette_meson_along(propagator, meson, 3, momentum, correlator, length);
+}
+
+int plaquette_meson_along(plaquette_propagator propagator, int meson, int direction, const int momentum[3],
+                          double* correlator, size_t length) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    require_room(correlator, length, *quark, 2, static_cast<std::size_t>(choice<int>(direction, 4, "direction")));
+    return put_correlator(quark->correlator(choice<api::meson>(meson, 16, "meson"), momentum_of(momentum), direction),
+                          correlator, *quark);
+  });
+}
+
+int plaquette_nucleon(plaquette_propagator propagator, int parity, const int momentum[3], double* correlator,
+                      size_t length) {
   return answer([&] {
     const auto quark = object_of(propagator);
     require_room(correlator, length, *quark, 2);
-    std::array<int, 3> p{};
-    if (momentum != nullptr) std::copy_n(momentum, 3, p.begin());
-    std::vector<double> numbers;
-    for (const auto& value : quark->correlator(choice<api::meson>(meson, 16, "meson"), p)) {
-      numbers.push_back(value.real());
-      numbers.push_back(value.imag());
+    return put_correlator(quark->nucleon(parity, momentum_of(momentum)), correlator, *quark);
+  });
+}
+
+int plaquette_propagator_solve_smeared(plaquette_propagator* propagator, plaquette_solver solver,
+                                       const plaquette_source* source, plaquette_gauge smearing_links,
+                                       const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    there(propagator, "propagator").key = 0;
+    const auto by = object_of(solver);
+    api::source from = source_of(source);
+    from.smearing_links = *object_of(smearing_links);
+    return put_propagator(propagator, by->solve(from, rule_of(rule)), results);
+  });
+}
+
+int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_solver solver,
+                                    plaquette_propagator through, int meson, int time, const int momentum[3],
+                                    const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    const auto first = object_of(through);  // before its handle is overwritten, where it is the same
+    there(propagator, "propagator").key = 0;
+    const auto by = object_of(solver);
+    return put_propagator(
+        propagator,
+        by->sequential(*first, choice<api::meson>(meson, 16, "meson"), time, momentum_of(momentum), rule_of(rule)),
+        results);
+  });
+}
+
+int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver, plaquette_propagator propagator,
+                               const plaquette_source* source, const plaquette_rule* rule, plaquette_result* results) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(judged, "propagator").key = 0;
+    const auto by = object_of(solver);
+    return put_propagator(judged, by->judged(*quark, source_of(source), rule_of(rule)), results);
+  });
+}
+
+int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator, plaquette_gauge links,
+                               double radius, int steps) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(smeared, "propagator").key = 0;
+    return put_propagator(smeared, quark->smeared_sink(*object_of(links), radius, steps), nullptr);
+  });
+}
+
+int plaquette_propagator_write(plaquette_propagator propagator, const char* file, int style, int replace) {
+  return answer([&] {
+    there(file, "file");
+    object_of(propagator)->write(file, choice<api::propagator_style>(style, 2, "style of file"), replace != 0);
+    return api::code::success;
+  });
+}
+
+int plaquette_propagator_read(plaquette_propagator* propagator, plaquette_lattice lattice, const char* file) {
+  return answer([&] {
+    there(propagator, "propagator").key = 0;
+    there(file, "file");
+    *propagator = handle_of<plaquette_propagator>(api::propagator::read(*object_of(lattice), file));
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge, const plaquette_smearing* smearing) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    there(smeared, "gauge").key = 0;
+    const auto o = options_of(smearing, plaquette_smearing PLAQUETTE_SMEARING_DEFAULTS, "smearing");
+    *smeared = handle_of<plaquette_gauge>(links->smeared({choice<api::smearing_kind>(o.kind, 3, "kind of smearing"),
+                                                          o.steps,
+                                                          o.weight,
+                                                          o.spatial != 0,
+                                                          {o.alpha[0], o.alpha[1], o.alpha[2]}}));
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double time, double step, double* history,
+                         size_t length, size_t* points, double* t0) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    if (flowed != nullptr) flowed->key = 0;
+    there(points, "points") = api::flow_points(time, step);
+    if (3 * *points != length)
+      refuse("flow: expected room for " + std::to_string(3 * *points) + " numbers, found " + std::to_string(length));
+    there(history, "history");
+    const api::flow_result flow = links->flow(time, step);
+    for (const api::flow_point& point : flow.history) {
+      *history++ = point.time;
+      *history++ = point.energy_density;
+      *history++ = point.charge;
     }
-    return put_correlator(numbers, correlator, *quark);
+    if (t0 != nullptr) *t0 = flow.t0.value_or(std::numeric_limits<double>::quiet_NaN());
+    if (flowed != nullptr) *flowed = handle_of<plaquette_gauge>(flow.links);
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance, int sweep_limit,
+                        double quality[2]) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    there(fixed, "gauge").key = 0;
+    const api::fixed_gauge found =
+        links->fixed(choice<api::gauge_condition>(condition, 2, "gauge"), tolerance, sweep_limit);
+    if (quality != nullptr) quality[0] = found.functional, quality[1] = found.theta;
+    *fixed = handle_of<plaquette_gauge>(found.links);
+    if (found.converged) return api::code::success;
+    remember("gauge fixing: the sweeps ended before theta met its tolerance");
+    return api::code::no_convergence;
   });
 }
 

@@ -114,6 +114,32 @@ PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* fi
 /* Returns the average of Re tr P / 3. */
 PLAQUETTE_PUBLIC int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average);
 
+/* Smearing: (1 - weight) U + weight / n sum of n staples in APE; weight is rho in stout. */
+enum { PLAQUETTE_STOUT = 0, PLAQUETTE_APE = 1, PLAQUETTE_HYP = 2 };
+typedef struct {
+  size_t size;
+  int kind;
+  int steps;
+  int spatial; /* 1: only spatial links are smeared, and with spatial staples; not HYP */
+  int reserved;
+  double weight;   /* of stout and APE */
+  double alpha[3]; /* of HYP */
+} plaquette_smearing;
+#define PLAQUETTE_SMEARING_DEFAULTS \
+  {sizeof(plaquette_smearing), PLAQUETTE_STOUT, 1, 0, 0, 0.1, {0.75, 0.6, 0.3}}
+PLAQUETTE_PUBLIC int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge,
+                                           const plaquette_smearing* smearing);
+/* Flows links up to `time` by the gradient flow (arXiv:1006.4518). Fills time, energy density and topological charge at
+   time 0 and after each step, three numbers a point. `points` tells how many there are; where 3 * points is not `length`,
+   nothing is done. t0: where t^2 E passes 0.3, or NaN. flowed, t0: may be null. */
+PLAQUETTE_PUBLIC int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double time, double step,
+                                          double* history, size_t length, size_t* points, double* t0);
+/* Fixes the gauge: theta <= tolerance. Returns PLAQUETTE_NO_CONVERGENCE where the sweeps ended before; the links are there
+   then too. quality: average of Re tr U / 3, and theta; may be null. */
+enum { PLAQUETTE_LANDAU = 0, PLAQUETTE_COULOMB = 1 };
+PLAQUETTE_PUBLIC int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance,
+                                         int sweep_limit, double quality[2]);
+
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */
 typedef struct {
@@ -221,6 +247,15 @@ PLAQUETTE_PUBLIC int plaquette_solve(plaquette_solver solver, double* x, const d
 PLAQUETTE_PUBLIC int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solver solver,
                                                 const plaquette_source* source, const plaquette_rule* rule,
                                                 plaquette_result* results);
+/* Does the same; a Gaussian source is smeared with hops of these links, not of the solver's. */
+PLAQUETTE_PUBLIC int plaquette_propagator_solve_smeared(plaquette_propagator* propagator, plaquette_solver solver,
+                                                        const plaquette_source* source, plaquette_gauge smearing_links,
+                                                        const plaquette_rule* rule, plaquette_result* results);
+/* Solves for a sequential propagator, of the source e^(i p x) Gamma S(x) on time slice `time`, S = `through`. */
+PLAQUETTE_PUBLIC int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_solver solver,
+                                                     plaquette_propagator through, int meson, int time,
+                                                     const int momentum[3], const plaquette_rule* rule,
+                                                     plaquette_result* results);
 
 /* ---- Propagators. These functions fill their numbers, and return PLAQUETTE_NOT_VERIFIED or PLAQUETTE_NO_CONVERGENCE
    where the propagator did not pass. Correlators have a number a time of the whole lattice; `length` is checked. */
@@ -231,8 +266,29 @@ PLAQUETTE_PUBLIC int plaquette_rho(plaquette_propagator propagator, double* corr
    im, 2 a time. momentum: three integers, or null. */
 PLAQUETTE_PUBLIC int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3],
                                      double* correlator, size_t length);
+/* Does the same along direction 0 to 3; the momentum is that of the three other directions, in ascending order. */
+PLAQUETTE_PUBLIC int plaquette_meson_along(plaquette_propagator propagator, int meson, int direction,
+                                           const int momentum[3], double* correlator, size_t length);
+/* The proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
+PLAQUETTE_PUBLIC int plaquette_nucleon(plaquette_propagator propagator, int parity, const int momentum[3],
+                                       double* correlator, size_t length);
+/* Makes a propagator whose sink is smeared as Gaussian sources are, with hops of these links. */
+PLAQUETTE_PUBLIC int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator,
+                                                plaquette_gauge links, double radius, int steps);
+/* Write and read LIME files: one field as Chroma writes it, or twelve as tmLQCD does, in its basis. A propagator that was
+   read was not judged. */
+enum { PLAQUETTE_SCIDAC = 0, PLAQUETTE_ETMC = 1 };
+PLAQUETTE_PUBLIC int plaquette_propagator_write(plaquette_propagator propagator, const char* file, int style,
+                                                int replace);
+PLAQUETTE_PUBLIC int plaquette_propagator_read(plaquette_propagator* propagator, plaquette_lattice lattice,
+                                               const char* file);
 PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
                                                const plaquette_spinor_layout* layout);
+/* Makes a propagator, as one that was read, with the verdict of the solver's reference operator for this source; returns
+   PLAQUETTE_NOT_VERIFIED where |b - M S| is above rule->tolerance |b|. results: 12, or null. */
+PLAQUETTE_PUBLIC int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver,
+                                                plaquette_propagator propagator, const plaquette_source* source,
+                                                const plaquette_rule* rule, plaquette_result* results);
 
 /* ---- M itself, in double */
 PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge,

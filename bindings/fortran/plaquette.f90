@@ -216,6 +216,51 @@ module plaquette
       complex(c_double_complex), intent(out) :: correlator(*)
       integer(c_size_t), value :: length
     end function
+    integer(c_int) function plaquette_meson_along(propagator, meson, direction, momentum, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      integer(c_int), value :: meson, direction
+      integer(c_int), intent(in) :: momentum(3)
+      complex(c_double_complex), intent(out) :: correlator(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_nucleon(propagator, parity, momentum, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      integer(c_int), value :: parity
+      integer(c_int), intent(in) :: momentum(3)
+      complex(c_double_complex), intent(out) :: correlator(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_propagator_sequential(propagator, solver, through, meson, time, momentum, rule, &
+        results) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: propagator
+      type(plaquette_solver), value :: solver
+      type(plaquette_propagator), value :: through
+      integer(c_int), value :: meson, time
+      integer(c_int), intent(in) :: momentum(3)
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_gauge_flow(flowed, gauge, time, step, history, length, points, t0) bind(c)
+      import
+      type(plaquette_gauge), intent(out) :: flowed
+      type(plaquette_gauge), value :: gauge
+      real(c_double), value :: time, step
+      real(c_double), intent(inout) :: history(*)
+      integer(c_size_t), value :: length
+      integer(c_size_t), intent(out) :: points
+      real(c_double), intent(out) :: t0
+    end function
+    integer(c_int) function plaquette_gauge_fix(fixed, gauge, condition, tolerance, sweep_limit, quality) bind(c)
+      import
+      type(plaquette_gauge), intent(out) :: fixed
+      type(plaquette_gauge), value :: gauge
+      integer(c_int), value :: condition, sweep_limit
+      real(c_double), value :: tolerance
+      real(c_double), intent(out) :: quality(2)
+    end function
     integer(c_int) function plaquette_propagator_copy(propagator, numbers, length, layout) bind(c)
       import
       type(plaquette_propagator), value :: propagator

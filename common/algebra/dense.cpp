@@ -78,11 +78,6 @@ host_matrix inverse_of_upper(const host_matrix& r) {
   return from_eigen(as_eigen(r).triangularView<Eigen::Upper>().solve(matrix::Identity(r.rows(), r.columns())).eval());
 }
 
-qr_factors qr_of(const host_matrix& a) {
-  const Eigen::HouseholderQR<matrix> qr(as_eigen(a));
-  return {from_eigen(matrix(qr.householderQ())), from_eigen(matrix(qr.matrixQR().triangularView<Eigen::Upper>()))};
-}
-
 tridiagonal_factors tridiagonal_of(const host_matrix& a) {
   const Eigen::Tridiagonalization<matrix> factors(as_eigen(a));
   return {from_eigen(matrix(factors.matrixQ())), from_eigen(matrix(factors.matrixT()))};

@@ -45,12 +45,6 @@ std::optional<host_matrix> cholesky_factor(const host_matrix& a);
 /// Returns R^-1 of an upper triangular matrix.
 host_matrix inverse_of_upper(const host_matrix& r);
 
-/// A = Q R, Q unitary and square.
-struct qr_factors {
-  host_matrix q, r;
-};
-qr_factors qr_of(const host_matrix& a);
-
 /// A = Q T Q^+ of a Hermitian matrix, of which the lower triangle is read: T real and tridiagonal, the first row and
 /// column of Q those of the identity.
 struct tridiagonal_factors {

@@ -91,7 +91,7 @@ class counted_operator {
 };
 
 /// Computes r = b - A x; returns |r|^2.
-template <field_batch Field, linear_operator<Field> A>
+template <field_batch Field, forward_operator<Field> A>
 typename Field::scalars residual(Field& r, const A& a, const Field& x, const Field& b) {
   Field ax = like(b);
   a.apply(ax, x);
@@ -100,7 +100,7 @@ typename Field::scalars residual(Field& r, const A& a, const Field& x, const Fie
 
 /// Returns the same for the guess x of a solve; without A where the rule says that x is zero.
 /// \param b2  |b|^2
-template <field_batch Field, linear_operator<Field> A>
+template <field_batch Field, forward_operator<Field> A>
 typename Field::scalars residual_of_guess(const stopping_rule& rule, Field& r, const A& a, const Field& x,
                                           const Field& b, const typename Field::scalars& b2) {
   if (!rule.guess_is_zero) return residual(r, a, x, b);
@@ -109,7 +109,7 @@ typename Field::scalars residual_of_guess(const stopping_rule& rule, Field& r, c
 }
 
 /// Returns |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
-template <field_batch Field, linear_operator<Field> A>
+template <field_batch Field, forward_operator<Field> A>
 typename Field::scalars gain2(const A& a, const Field& u) {
   Field au = like(u);
   a.apply(au, u);

@@ -3,6 +3,7 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -20,25 +21,28 @@ using real_vector = Eigen::Matrix<real, Eigen::Dynamic, 1>;
 
 constexpr real pi = std::numbers::pi_v<real>;
 
-/// sum_j c_j T_j(z).
-template <class Real, class Coefficients>
-Real clenshaw_sum(const Coefficients& c, int degree, Real z) {
-  Real b1 = 0, b2 = 0;
-  for (int j = degree; j >= 1; --j) {
-    const Real b0 = static_cast<Real>(c[j]) + 2 * z * b1 - b2;
-    b2 = b1;
-    b1 = b0;
-  }
-  return static_cast<Real>(c[0]) + z * b1 - b2;
+/// Returns sum_j c_j T_j(z) of n numbers z.
+template <class Real, std::size_t n, class Coefficients>
+std::array<Real, n> clenshaw_sums(const Coefficients& c, int degree, const std::array<Real, n>& z) {
+  std::array<Real, n> b1{}, b2{};
+  for (int j = degree; j >= 1; --j)
+    for (std::size_t i = 0; i < n; ++i) {
+      const Real b0 = static_cast<Real>(c[j]) + 2 * z[i] * b1[i] - b2[i];
+      b2[i] = b1[i];
+      b1[i] = b0;
+    }
+  for (std::size_t i = 0; i < n; ++i) b1[i] = static_cast<Real>(c[0]) + z[i] * b1[i] - b2[i];
+  return b1;
 }
 
 /// h(theta) = 1 - sqrt(x) P(x) with z = cos theta.
 class error_curve {
  public:
   error_curve(const real_vector& c, int degree, real eps) : c_(c), degree_(degree), eps_(eps) {}
-  real operator()(real theta) const {
-    const real z = std::cos(theta);
-    return 1 - std::sqrt(x_of(z, eps_)) * clenshaw_sum<real>(c_, degree_, z);
+  /// Of two angles at a time: one waits for each step of the recurrence.
+  std::array<real, 2> operator()(real theta, real other) const {
+    const std::array<real, 2> z{std::cos(theta), std::cos(other)}, p = clenshaw_sums(c_, degree_, z);
+    return {1 - std::sqrt(x_of(z[0], eps_)) * p[0], 1 - std::sqrt(x_of(z[1], eps_)) * p[1]};
   }
   static real x_of(real z, real eps) { return (z * (1 - eps) + 1 + eps) / 2; }
 
@@ -55,10 +59,13 @@ struct extremum {
 /// The extrema of alternating sign, x ascending (theta from pi to 0), the largest of each stretch of one sign.
 std::vector<extremum> alternating_extrema(const error_curve& h, int degree) {
   const int points = 16 * (degree + 2);
-  std::vector<real> values(static_cast<std::size_t>(points) + 1);
+  std::vector<real> values(static_cast<std::size_t>(points) + 2);  // the last one is not used
   const auto theta_of = [points](real i) { return pi * (1 - i / points); };
 #pragma omp parallel for
-  for (int i = 0; i <= points; ++i) values[static_cast<std::size_t>(i)] = h(theta_of(i));
+  for (int i = 0; i <= points; i += 2) {
+    const auto pair = h(theta_of(i), theta_of(i + 1));
+    std::ranges::copy(pair, values.begin() + i);
+  }
 
   std::vector<extremum> found;
   for (int i = 0; i <= points; ++i) {
@@ -100,7 +107,7 @@ real_vector solution_of_ones(const real_matrix& a) {
 }  // namespace
 
 double minimax_polynomial::operator()(double x) const {
-  return clenshaw_sum<double>(coefficients, degree(), (2.0 * x - 1.0 - eps) / (1.0 - eps));
+  return clenshaw_sums(coefficients, degree(), std::array{(2.0 * x - 1.0 - eps) / (1.0 - eps)})[0];
 }
 
 minimax_polynomial minimax_of_degree(int degree, double eps_given) {

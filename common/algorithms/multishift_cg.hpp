@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/reliable_solvers.hpp"
+#include "common/algorithms/convergence_watch.hpp"
 
 namespace plaquette {
 
@@ -244,47 +244,6 @@ multishift_report multishift_cg(const A& a, std::vector<Field>& x, const Field& 
     alpha_before = alpha;
   }
   return watch.reports();
-}
-
-/// The same to true residuals: all shifts together in low precision, as far as that goes, then each shift from there by
-/// conjugate gradients with reliable updates.
-/// \param outer, inner  A in the precision of x and b, and in low precision
-template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
-          linear_operator<InnerField> Inner>
-  requires precisions_of_one_field<OuterField, InnerField>
-multishift_report refined_multishift_cg(const Outer& outer, const Inner& inner, std::vector<OuterField>& x,
-                                        const OuterField& b, std::span<const double> shifts, const stopping_rule& rule,
-                                        const reliable_updates& parameters) {
-  stopping_rule first = rule;
-  // Below some roundoffs the iterated residuals of low precision say nothing of the true ones.
-  const double least = 16.0 * unit_roundoff(precision_of<InnerField>);
-  first.tolerance = std::max(rule.tolerance, least);
-  for (double& tolerance : first.column_tolerances) tolerance = std::max(tolerance, least);
-  InnerField b_low = like(b, b.columns(), as<InnerField>);
-  assign(b_low, b);
-  std::vector<InnerField> x_low;
-  for (std::size_t s = 0; s < x.size(); ++s) x_low.push_back(like(b_low));
-  multishift_report all = multishift_cg(inner, x_low, b_low, shifts, first);
-  stopping_rule from_there = rule;
-  from_there.guess_is_zero = false;
-  for (std::size_t s = 0; s < x.size(); ++s) {
-    assign(x[s], x_low[s]);
-    const shifted_operator outer_s(outer, shifts[s]), inner_s(inner, shifts[s]);
-    const solve_report refined =
-        reliable_conjugate_gradients<InnerField>(outer_s, inner_s, x[s], b, from_there, parameters);
-    all[s].add_work(refined);
-    for (int n = 0; n < b.columns(); ++n) {
-      const auto k = static_cast<std::size_t>(n);
-      const int iterations = all[s].columns[k].iterations;
-      all[s].columns[k] = refined.columns[k];
-      all[s].columns[k].iterations += iterations;
-      for (residual_update& update : all[s].columns[k].updates) update.iteration += iterations;
-      if (refined.history[k].empty() || all[s].history[k].empty()) continue;
-      all[s].history[k].back() = refined.history[k].front();
-      all[s].history[k].insert(all[s].history[k].end(), refined.history[k].begin() + 1, refined.history[k].end());
-    }
-  }
-  return all;
 }
 
 }  // namespace plaquette

@@ -107,6 +107,36 @@ std::string lime_header(std::string_view type, std::uint64_t size, bool first_of
   return {reinterpret_cast<const char*>(header.data()), header.size()};
 }
 
+std::string lime_text_record(std::string_view type, std::string_view text, bool first_of_message,
+                             bool last_of_message) {
+  std::string data = joined({text, std::string_view("\0", 1)});
+  const std::uint64_t size = data.size();
+  data.append(lime_padding(size), '\0');
+  return lime_header(type, size, first_of_message, last_of_message) + data;
+}
+
+std::string xml_tag(std::string_view tag, std::string_view content) {
+  return joined({"<", tag, ">", content, "</", tag, ">"});
+}
+
+std::string escaped_xml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      default:
+        escaped += c;
+    }
+  return escaped;
+}
+
 std::optional<std::string> xml_element(std::string_view xml, std::string_view tag) {
   // The name in <name ...> or <prefix:name ...> that stands at `at`, prefix included; empty for other things.
   const auto name_at = [&](std::size_t at) {

@@ -39,6 +39,15 @@ std::string lime_header(std::string_view type, std::uint64_t size, bool first_of
 /// Returns the number of zero bytes after `size` bytes of data.
 constexpr std::uint64_t lime_padding(std::uint64_t size) { return (8 - size % 8) % 8; }
 
+/// Returns a whole record of text, ended by a zero byte as QIO does it.
+std::string lime_text_record(std::string_view type, std::string_view text, bool first_of_message, bool last_of_message);
+
+/// Returns <tag>content</tag>.
+std::string xml_tag(std::string_view tag, std::string_view content);
+/// Returns a text whose &, < and > are escaped.
+std::string escaped_xml(std::string_view text);
+inline constexpr const char* xml_begin = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+
 /// Returns the text of the first element <tag ...>text</tag>, blanks around it removed. A prefix of the name, as in
 /// <ildg:field>, is passed over.
 std::optional<std::string> xml_element(std::string_view xml, std::string_view tag);

@@ -22,7 +22,7 @@ struct description {
   std::optional<extents> format_lattice,
       file_lattice;  // ildg-format (or etmc-propagator-format); scidac-private-file-xml
   std::optional<int> format_precision, record_precision;
-  bool is_ildg = false;
+  bool is_ildg = false, is_etmc = false;
   bool has_scidac_record = false;
   std::optional<scidac_content> content;
   std::string refused;  // why the field is of no use, where it is not
@@ -48,15 +48,19 @@ class field_finder {
       take_checksum(lime_text(source_, record));
   }
 
+  const std::vector<scidac_field>& all() const { return found_; }
+
   scidac_field result() const {
-    const std::string kind = wanted_ == scidac_content::gauge ? "gauge configuration" : "spinor field";
-    if (found_ == 0 && undescribed_)
+    const std::string kind = wanted_ == scidac_content::gauge    ? "gauge configuration"
+                             : wanted_ == scidac_content::spinor ? "spinor field"
+                                                                 : "propagator";
+    if (found_.empty() && undescribed_)
       throw input_error(source_.name() + ": expected a record 'ildg-format' before 'ildg-binary-data', or --lattice, " +
                         "found neither");
-    if (found_ != 1)
+    if (found_.size() != 1)
       throw input_error(source_.name() + ": expected one " + kind + " in the LIME file, found " +
-                        std::to_string(found_) + (reason_.empty() ? "" : " (" + reason_ + ")"));
-    scidac_field field = field_;
+                        std::to_string(found_.size()) + (reason_.empty() ? "" : " (" + reason_ + ")"));
+    scidac_field field = found_.front();
     field.remarks.insert(field.remarks.end(), remarks_.begin(), remarks_.end());
     return field;
   }
@@ -123,6 +127,7 @@ class field_finder {
     said_.format_lattice = checked(lattice);
     said_.format_precision = static_cast<int>(precision);
     said_.is_ildg = content == scidac_content::gauge;
+    said_.is_etmc = content == scidac_content::spinor;
     said_.content = content;
   }
 
@@ -155,19 +160,21 @@ class field_finder {
       said_.refused = "a record is of precision " + quoted(precision);
   }
 
-  /// QIO of 2004 calls every type "Lattice": the bytes of an object say what it is, and its precision.
+  /// QIO of 2004, and QDP++ to this day, call every type "Lattice": the bytes of an object say what it is, and its
+  /// precision.
   void take_record_of_2004(const std::string& xml, std::int64_t count) {
     const auto bytes = required_integer(xml, "typesize", "scidac-private-record-xml");
-    constexpr std::int64_t matrix_reals = colours * colours * 2;
-    for (const int size : {4, 8})
-      if ((bytes == matrix_reals * size && count == dimensions) || (bytes == spinor_reals * size && count == 1)) {
-        said_.content = count == 1 ? scidac_content::spinor : scidac_content::gauge;
-        said_.record_precision = 8 * size;
-        remark("a SciDAC record of 2004, of datatype 'Lattice': " + std::to_string(count) + " objects of " +
-               std::to_string(bytes) + " bytes, hence " + (count == 1 ? "a spinor" : "links") + " of " +
-               std::to_string(8 * size) + " bits");
-        return;
-      }
+    using enum scidac_content;
+    for (const scidac_content content : {gauge, spinor, propagator})
+      for (const int size : {4, 8})
+        if (count == (content == gauge ? dimensions : 1) && bytes * count == reals_of(content) * size) {
+          said_.content = content;
+          said_.record_precision = 8 * size;
+          const char* kind = content == gauge ? "links" : content == spinor ? "a spinor" : "a propagator";
+          remark("a SciDAC record of datatype 'Lattice', as in 2004: " + std::to_string(count) + " objects of " +
+                 std::to_string(bytes) + " bytes, hence " + kind + " of " + std::to_string(8 * size) + " bits");
+          return;
+        }
     said_.refused = "a record is " + std::to_string(count) + " x 'Lattice' of " + std::to_string(bytes) + " bytes";
   }
 
@@ -178,17 +185,18 @@ class field_finder {
       return false;
     undescribed_ = true;
     if (!lattice_) return false;
-    const auto reals = static_cast<std::uint64_t>(volume(*lattice_) * dimensions * colours * colours * 2);
+    const auto reals = static_cast<std::uint64_t>(volume(*lattice_) * reals_of(wanted_));
     for (const std::uint64_t size : {4u, 8u}) {
       if (record.size != reals * size) continue;
-      field_ = {
-          .is_ildg = true,
-          .lattice = *lattice_,
-          .precision_bits = static_cast<int>(8 * size),
-          .offset = record.offset,
-          .checksum = {},
-          .remarks = {"record 'ildg-binary-data' has no 'ildg-format' before it: the lattice " + to_string(*lattice_) +
-                      " of --lattice, and " + std::to_string(8 * size) + " bits as its size says"}};
+      found_.push_back(
+          {.is_ildg = true,
+           .is_etmc = false,
+           .lattice = *lattice_,
+           .precision_bits = static_cast<int>(8 * size),
+           .offset = record.offset,
+           .checksum = {},
+           .remarks = {"record 'ildg-binary-data' has no 'ildg-format' before it: the lattice " + to_string(*lattice_) +
+                       " of --lattice, and " + std::to_string(8 * size) + " bits as its size says"}});
       return true;
     }
     refuse(std::to_string(4 * reals) + " or " + std::to_string(8 * reals) +
@@ -201,7 +209,6 @@ class field_finder {
     said_.file_lattice = said.file_lattice;
     checksum_wanted_ = false;
     if (take_undescribed(said, record)) {
-      ++found_;
       checksum_wanted_ = true;
       return;
     }
@@ -209,9 +216,8 @@ class field_finder {
       if (!said.refused.empty()) reason_ = said.refused;
       return;
     }
-    ++found_;
     checksum_wanted_ = true;
-    field_ = field_of(said, record);
+    found_.push_back(field_of(said, record));
   }
 
   scidac_field field_of(const description& said, const lime_record& record) const {
@@ -225,12 +231,12 @@ class field_finder {
                                                  std::to_string(*said.format_precision) + " in another");
     scidac_field field;
     field.is_ildg = said.is_ildg;
+    field.is_etmc = said.is_etmc;
     field.lattice = said.format_lattice ? *said.format_lattice : *said.file_lattice;
     field.precision_bits = said.format_precision ? *said.format_precision : *said.record_precision;
     field.offset = record.offset;
-    const int reals = wanted_ == scidac_content::gauge ? dimensions * colours * colours * 2 : spinor_reals;
     const auto expected = static_cast<std::uint64_t>(volume(field.lattice)) *
-                          static_cast<std::uint64_t>(reals * field.precision_bits / 8);
+                          static_cast<std::uint64_t>(reals_of(wanted_) * field.precision_bits / 8);
     if (record.size != expected)
       refuse(std::to_string(expected) + " bytes in record '" + record.type + "' for " + to_string(field.lattice) +
                  " and " + std::to_string(field.precision_bits) + " bits",
@@ -245,7 +251,7 @@ class field_finder {
     const auto a = hexadecimal_of(first), b = hexadecimal_of(second);
     if (!a || !b)
       refuse("two hexadecimal numbers in record 'scidac-checksum'", joined({quoted(first), ", ", quoted(second)}));
-    field_.checksum = hexadecimal(*a) + ' ' + hexadecimal(*b);
+    found_.back().checksum = hexadecimal(*a) + ' ' + hexadecimal(*b);
     checksum_wanted_ = false;
   }
 
@@ -255,11 +261,26 @@ class field_finder {
   std::vector<std::string> remarks_;
   bool undescribed_ = false;  // links have come that no record describes
   description said_;
-  scidac_field field_;
-  bool checksum_wanted_ = false;  // the field has come, its checksum has not
-  int found_ = 0;
+  std::vector<scidac_field> found_;
+  bool checksum_wanted_ = false;  // the last field has come, its checksum has not
   std::string reason_;
 };
+
+}  // namespace
+
+int reals_of(scidac_content content) {
+  if (content == scidac_content::gauge) return dimensions * colours * colours * 2;
+  return content == scidac_content::spinor ? spinor_reals : spinor_reals * spins * colours;
+}
+
+namespace {
+
+/// A file cut off before its checksum record would pass for one that never had any, but for its unfinished message.
+void require_whole(const byte_source& source, const std::vector<lime_record>& records, const scidac_field& last) {
+  if (last.offset == records.back().offset && !records.back().ends_message)
+    throw input_error(source.name() + ": truncated: expected more LIME records after '" + records.back().type +
+                      "', which does not end its message, found none");
+}
 
 }  // namespace
 
@@ -268,11 +289,24 @@ scidac_field find_scidac_field(const byte_source& source, const std::vector<lime
   field_finder finder(source, content, lattice);
   for (const lime_record& record : records) finder.take(record);
   const scidac_field field = finder.result();
-  // A file cut off before its checksum record would pass for one that never had any, but for its unfinished message.
-  if (field.offset == records.back().offset && !records.back().ends_message)
-    throw input_error(source.name() + ": truncated: expected more LIME records after '" + records.back().type +
-                      "', which does not end its message, found none");
+  require_whole(source, records, field);
   return field;
+}
+
+std::string scidac_file_records(const std::string& dims, const std::string& title) {
+  return lime_text_record("scidac-private-file-xml",
+                          xml_begin + xml_tag("scidacFile", xml_tag("version", "1.1") + xml_tag("spacetime", "4") +
+                                                                xml_tag("dims", dims) + xml_tag("volfmt", "0")),
+                          true, false) +
+         lime_text_record("scidac-file-xml", xml_begin + xml_tag("title", escaped_xml(title)), false, true);
+}
+
+std::vector<scidac_field> find_scidac_fields(const byte_source& source, const std::vector<lime_record>& records,
+                                             scidac_content content) {
+  field_finder finder(source, content, {});
+  for (const lime_record& record : records) finder.take(record);
+  if (!finder.all().empty()) require_whole(source, records, finder.all().back());
+  return finder.all();
 }
 
 }  // namespace plaquette

@@ -12,11 +12,20 @@
 
 namespace plaquette {
 
-enum class scidac_content { gauge, spinor };
+enum class scidac_content {
+  gauge,
+  spinor,
+  propagator  ///< 4 x 4 x 3 x 3 complex numbers, as QDP++ has them: [sink spin][source spin][sink colour][source
+              ///< colour]
+};
 
-/// The one field of a kind in a file. Its bytes are big-endian, sites with x fastest.
+/// Returns the real numbers of a site: 72, 24 or 288.
+int reals_of(scidac_content content);
+
+/// A field in a file. Its bytes are big-endian, sites with x fastest.
 struct scidac_field {
   bool is_ildg = false;  ///< described by an ildg-format record
+  bool is_etmc = false;  ///< described by an etmc-propagator-format record: tmLQCD's
   extents lattice{};
   int precision_bits = 0;
   std::uint64_t offset = 0;          ///< of the data in the file
@@ -30,5 +39,12 @@ struct scidac_field {
 /// \param lattice  where it is known: that of an ildg-binary-data record which no other record describes
 scidac_field find_scidac_field(const byte_source& source, const std::vector<lime_record>& records,
                                scidac_content content, const std::optional<extents>& lattice = {});
+
+/// Returns the records that begin a SciDAC file of one volume. `dims`: the extents, a blank behind each.
+std::string scidac_file_records(const std::string& dims, const std::string& title);
+
+/// Returns all fields of this kind, in order; throws as that does, but for their number.
+std::vector<scidac_field> find_scidac_fields(const byte_source& source, const std::vector<lime_record>& records,
+                                             scidac_content content);
 
 }  // namespace plaquette

@@ -42,12 +42,6 @@ class overlap_operator {
     scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
     axpy(out, uniform_scalars(out, mass), in);
   }
-  /// Computes out = D(m)^+ in
-  void apply_massive_dagger(Field& out, const Field& in, double mass, double delta) const {
-    apply_dagger(out, in, delta);
-    scale(out, uniform_scalars(out, rho_ - 0.5 * mass));
-    axpy(out, uniform_scalars(out, mass), in);
-  }
 
   /// Computes out = D^+ D in for columns of definite chirality each, gamma_5 in = chi in: P_chi (2 in + 2 chi sign(H)
   /// in). One sign function instead of two. What rounding has left of the other chirality is removed.

@@ -122,15 +122,6 @@ void rayleigh_ritz_of_products(chiral_modes<Field>& found, Field& products, Fiel
     found.residuals.push_back(std::sqrt(number.re));
 }
 
-/// The same with accurate products, made here.
-template <class Sign, class Field>
-void chiral_rayleigh_ritz(const Sign& sign, int chirality, chiral_modes<Field>& found, Field* others, double delta,
-                          int width) {
-  Field products = like(found.vectors), residual_vectors = like(found.vectors);
-  apply_to_block(sign, chirality, found.vectors, products, others, delta, width);
-  rayleigh_ritz_of_products(found, products, others, residual_vectors);
-}
-
 }  // namespace detail
 
 }  // namespace plaquette

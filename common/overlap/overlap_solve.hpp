@@ -203,7 +203,6 @@ struct massive_overlap {
   const overlap_operator<Sign>& d;
   double mass, delta;
   void apply(Field& out, const Field& in) const { d.apply_massive(out, in, mass, delta); }
-  void apply_dagger(Field& out, const Field& in) const { d.apply_massive_dagger(out, in, mass, delta); }
 };
 
 /// True where every number of every column is finite.

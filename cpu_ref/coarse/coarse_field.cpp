@@ -310,20 +310,6 @@ scalars cg_update(coarse_field<T>& x, coarse_field<T>& y, const scalars& a, cons
 }
 
 template <class T>
-void bicgstab_direction(coarse_field<T>& x, const coarse_field<T>& u, const scalars& a, const scalars& b,
-                        const coarse_field<T>& v) {
-  require_same_shape(x, u);
-  require_same_shape(x, v);
-  const auto ar = rounded<T>(a, x.columns()), br = rounded<T>(b, x.columns());
-  for_each_column_of_a_site(x, [&](std::int64_t s, int c) {
-    complex<T>* p = x.at(s, c);
-    const complex<T>*q = u.at(s, c), *r = v.at(s, c);
-    const complex<T> f = ar[static_cast<std::size_t>(c)], g = br[static_cast<std::size_t>(c)];
-    for (int k = 0; k < x.components(); ++k) p[k] = q[k] + f * (p[k] - g * r[k]);
-  });
-}
-
-template <class T>
 scalars bicgstab_step(coarse_field<T>& x, coarse_field<T>& y, coarse_field<T>& z, const scalars& a, const scalars& b,
                       const scalars& c, const coarse_field<T>& u, const coarse_field<T>& v) {
   for (const coarse_field<T>* f : {&y, &z}) require_same_shape(x, *f);
@@ -393,8 +379,6 @@ std::pair<scalars, scalars> axpy_dot_norm2(coarse_field<T>& x, const scalars& a,
   template scalars subtract_norm2(coarse_field<T>&, const coarse_field<T>&, const coarse_field<T>&);                   \
   template scalars cg_update(coarse_field<T>&, coarse_field<T>&, const scalars&, const coarse_field<T>&,               \
                              const coarse_field<T>&);                                                                  \
-  template void bicgstab_direction(coarse_field<T>&, const coarse_field<T>&, const scalars&, const scalars&,           \
-                                   const coarse_field<T>&);                                                            \
   template scalars bicgstab_step(coarse_field<T>&, coarse_field<T>&, coarse_field<T>&, const scalars&, const scalars&, \
                                  const scalars&, const coarse_field<T>&, const coarse_field<T>&);                      \
   template std::pair<scalars, scalars> dot_norm2(const coarse_field<T>&, const coarse_field<T>&);                      \

@@ -18,6 +18,9 @@ namespace plaquette::cpu {
 /// source. DeGrand-Rossi basis. Twelve columns.
 using propagator = std::vector<spinor_configuration>;
 
+/// Throws input_error unless there are twelve columns.
+void require_propagator(std::span<const spinor_configuration> columns);
+
 /// Returns C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole
 /// lattice. This is the meson with Gamma at source and sink, where the antiquark's propagator is gamma_5 S^+ gamma_5.
 /// The same bits for any number of threads; process grids agree to rounding. Throws input_error unless there are twelve
@@ -28,9 +31,10 @@ std::vector<double> meson_correlator(std::span<const spinor_configuration> colum
 
 /// Returns C(p, t) = sum over x of exp(-i p x) tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ], p_i = 2 pi
 /// momentum[i] / L_i. For p = 0 its real part is `meson_correlator`. Throws and rounds as that does. Collective.
+/// \param direction  along which the correlator runs, t = 3; the momentum is that of the three others, in this order
 std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
                                                  const spin_matrix& gamma, const std::array<int, 3>& momentum,
-                                                 const communicator& comm);
+                                                 const communicator& comm, int direction = 3);
 
 /// Returns the correlator for Gamma = gamma_5: sum of |S|^2 over space, spins and colours.
 std::vector<double> pion_correlator(std::span<const spinor_configuration> columns, const communicator& comm);

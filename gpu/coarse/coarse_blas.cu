@@ -331,11 +331,6 @@ scalars cg_update(coarse_field<T>& x, coarse_field<T>& y, const scalars& a, cons
   return run_and_sum<vector_operation::cg_update, T>({.x = &x, .y = &y, .u = &u, .v = &v, .a = &a}).real_sum(0);
 }
 template <class T>
-void bicgstab_direction(coarse_field<T>& x, const coarse_field<T>& u, const scalars& a, const scalars& b,
-                        const coarse_field<T>& v) {
-  run<vector_operation::bicgstab_direction, T>({.x = &x, .u = &u, .v = &v, .a = &a, .b = &b});
-}
-template <class T>
 scalars bicgstab_step(coarse_field<T>& x, coarse_field<T>& y, coarse_field<T>& z, const scalars& a, const scalars& b,
                       const scalars& c, const coarse_field<T>& u, const coarse_field<T>& v) {
   return run_and_sum<vector_operation::bicgstab_step, T>(
@@ -366,8 +361,6 @@ std::pair<scalars, scalars> axpy_dot_norm2(coarse_field<T>& x, const scalars& a,
   template scalars subtract_norm2(coarse_field<T>&, const coarse_field<T>&, const coarse_field<T>&);                   \
   template scalars cg_update(coarse_field<T>&, coarse_field<T>&, const scalars&, const coarse_field<T>&,               \
                              const coarse_field<T>&);                                                                  \
-  template void bicgstab_direction(coarse_field<T>&, const coarse_field<T>&, const scalars&, const scalars&,           \
-                                   const coarse_field<T>&);                                                            \
   template scalars bicgstab_step(coarse_field<T>&, coarse_field<T>&, coarse_field<T>&, const scalars&, const scalars&, \
                                  const scalars&, const coarse_field<T>&, const coarse_field<T>&);                      \
   template std::pair<scalars, scalars> dot_norm2(const coarse_field<T>&, const coarse_field<T>&);                      \

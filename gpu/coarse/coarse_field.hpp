@@ -153,9 +153,6 @@ template <class T>
 scalars cg_update(coarse_field<T>& x, coarse_field<T>& y, const scalars& a, const coarse_field<T>& u,
                   const coarse_field<T>& v);
 template <class T>
-void bicgstab_direction(coarse_field<T>& x, const coarse_field<T>& u, const scalars& a, const scalars& b,
-                        const coarse_field<T>& v);
-template <class T>
 scalars bicgstab_step(coarse_field<T>& x, coarse_field<T>& y, coarse_field<T>& z, const scalars& a, const scalars& b,
                       const scalars& c, const coarse_field<T>& u, const coarse_field<T>& v);
 template <class T>

@@ -32,7 +32,8 @@ double norm2(const vector<R>& a) {
 template <class R>
 class wilson {
  public:
-  explicit wilson(const dirac::problem& p) : sites_(p.sites), links_(std::size_t(p.sites) * 4) {
+  explicit wilson(const dirac::problem& p, double mass = -1.3)
+      : diagonal_(R(4 + mass)), sites_(p.sites), links_(std::size_t(p.sites) * 4) {
     for (int x = 0; x < p.sites; ++x)
       for (int k = 0; k < 8; ++k) neighbours_.push_back(p.neighbour(x, k / 2, k % 2 == 0 ? +1 : -1));
     for (std::size_t k = 0; k < p.links.size(); ++k)
@@ -41,7 +42,6 @@ class wilson {
 
   /// out = M in, or M^+ in = gamma_5 M gamma_5 in.
   void apply(vector<R>& out, const vector<R>& in, bool daggered = false) const {
-    const R diagonal = R(4 - 1.3);
     const int columns = int(in.size() / 12) / sites_;
     const auto* from = reinterpret_cast<const dirac::spinor<R>*>(in.data());
     auto* to = reinterpret_cast<dirac::spinor<R>*>(out.data());
@@ -61,7 +61,7 @@ class wilson {
         for (int k = 0; k < 12; ++k) {
           const auto& psi = from[place(x)][k / 3][k % 3];
           const auto& d = sum[k / 3][k % 3];
-          to[place(x)][k / 3][k % 3] = {diagonal * psi.re - d.re / 2, diagonal * psi.im - d.im / 2};
+          to[place(x)][k / 3][k % 3] = {diagonal_ * psi.re - d.re / 2, diagonal_ * psi.im - d.im / 2};
         }
       }
   }
@@ -81,6 +81,7 @@ class wilson {
     dirac::add_reconstructed<mu, -sign>(sum, g);
   }
 
+  R diagonal_;
   int sites_;
   std::vector<int> neighbours_;
   std::vector<one_link> links_;

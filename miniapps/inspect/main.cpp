@@ -19,9 +19,12 @@
 #include "common/io/gauge_file.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/io/lime.hpp"
+#include "common/io/spinor_file.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/observables/correlators.hpp"
 
 namespace plaquette {
 
@@ -30,26 +33,50 @@ namespace {
 constexpr const char* help =
     "Says what a file holds, and checks it: a gauge configuration (NERSC, ILDG, SciDAC, MILC, openQCD, DDalphaAMG), a\n"
     "mesh of Gmsh, a setup of multigrid, modes, a propagator, a checkpoint.\n"
-    "Usage: plaquette-inspect FILE\n\n"
+    "Usage: plaquette-inspect FILE [--flow TIME[:STEP]]\n\n"
+    "--flow TIME[:STEP]  of a configuration: t^2 E and the topological charge along the gradient flow, and t0, in "
+    "lattice\n"
+    "                    units; steps of 0.02. A radius sqrt(8 t) of a third of the lattice is enough for the "
+    "charge.\n\n"
     "Examples:\n"
     "  plaquette-inspect data/beta6.0_8x8x8x16.nersc\n"
     "  plaquette-inspect sphere.msh\n"
-    "  mpirun -n 4 plaquette-inspect b6_32x64.lime\n\n"
+    "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
     "memory; 70 internal error.\n";
 
-exit_status inspect_gauge(const std::string& path, const communicator& world) {
-  const extents lattice = read_gauge_header(path).lattice;
-  const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
-  const loaded_gauge loaded = read_gauge(path, geometry, world);
-  const gauge_file_header& h = loaded.header;
-  const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
-  const double trace = cpu::link_trace(loaded.links, world);
-  const double off = std::abs(h.plaquette - found.average);
-  const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);
-  if (world.rank() != 0) return agrees ? exit_status::success : exit_status::verification_failed;
+/// What `--flow` says; a time of 0 is none.
+struct flow_choice {
+  double time = 0.0, step = 0.02;
+};
+
+flow_choice parse_flow(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  flow_choice chosen{.time = parse_real(text.substr(0, colon), "--flow", real_range::positive())};
+  if (colon != std::string::npos) chosen.step = parse_real(text.substr(colon + 1), "--flow", real_range::positive());
+  cpu::flow_steps(0.0, chosen.time, chosen.step);  // refuses too many
+  return chosen;
+}
+
+/// Prints at most some ten lines, the last time among them.
+void print_flow(const gauge_configuration& links, const flow_choice& chosen, const communicator& world) {
+  cpu::gradient_flow flow(links, world);
+  const auto history = cpu::flow_history(flow, chosen.time, chosen.step);
+  if (world.rank() != 0) return;
+  constexpr std::size_t lines = 10;
+  const std::size_t steps = history.size() - 1, interval = std::max<std::size_t>(1, (steps + lines - 1) / lines);
+  fmt::print("flow       {:>8} {:>12} {:>12}\n", "t", "t^2 E", "charge");
+  for (std::size_t i = 0; i <= steps; ++i)
+    if (i % interval == 0 || i == steps)
+      fmt::print("           {:8.3f} {:12.8f} {:12.6f}\n", history[i].time, history[i].scaled_energy(),
+                 history[i].charge);
+  const double t0 = cpu::reference_time(history);
+  fmt::print("t0         {}\n", std::isnan(t0) ? "t^2 E does not pass 0.3" : fmt::format("{:.6f}", t0));
+}
+
+void print_gauge(const gauge_file_header& h, const cpu::plaquettes& found, double trace, double off) {
   fmt::print("kind       gauge configuration, {}\n", name_of(h.format));
-  fmt::print("lattice    {}\n", to_string(lattice));
+  fmt::print("lattice    {}\n", to_string(h.lattice));
   fmt::print("numbers    {} bits, {}-endian{}\n", h.precision_bits, h.big_endian ? "big" : "little",
              h.two_row ? ", two rows of three" : "");
   fmt::print("checksum   {}\n", h.checksum_found.empty()     ? "none in this format"
@@ -66,7 +93,24 @@ exit_status inspect_gauge(const std::string& path, const communicator& world) {
                                 : h.antiperiodic_links ? "an antiperiodic sign was folded into the links"
                                                        : "no sign folded into the links");
   for (const std::string& remark : h.remarks) fmt::print("remark     {}\n", remark);
-  return agrees ? exit_status::success : exit_status::verification_failed;
+}
+
+exit_status inspect_gauge(const std::string& path, const flow_choice& flow, const communicator& world) {
+  const extents lattice = read_gauge_header(path).lattice;
+  const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
+  const loaded_gauge loaded = read_gauge(path, geometry, world);
+  const gauge_file_header& h = loaded.header;
+  const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
+  const double trace = cpu::link_trace(loaded.links, world);
+  const double off = std::abs(h.plaquette - found.average);
+  const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);
+  const exit_status status = agrees ? exit_status::success : exit_status::verification_failed;
+  if (world.rank() == 0) print_gauge(h, found, trace, off);
+  if (flow.time > 0.0) {
+    if (h.open_boundary) throw input_error(printable(path) + ": --flow needs periodic links, found an open boundary");
+    print_flow(loaded.links, flow, world);
+  }
+  return status;
 }
 
 /// 1 for a regular tetrahedron or triangle, 0 for a flat one: volume over that of a regular one with the same mean
@@ -193,7 +237,18 @@ exit_status inspect_dg_checkpoint(const std::string& path) {
   return exit_status::success;
 }
 
-exit_status inspect(const std::string& path, const communicator& world) {
+/// A propagator of Chroma's or tmLQCD's kind: numbers and checksums are read.
+exit_status inspect_lime_propagator(const std::string& path, const extents& lattice, const communicator& world) {
+  const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
+  const auto columns = read_lime_propagator(path, geometry, world);
+  const std::vector<double> pion = cpu::pion_correlator(columns, world);
+  if (world.rank() != 0) return exit_status::success;
+  fmt::print("kind       propagator, LIME\nlattice    {}\n", to_string(lattice));
+  for (std::size_t t = 0; t < pion.size(); ++t) fmt::print("sum |S|^2  {:4} {:.12e}\n", t, pion[t]);
+  return exit_status::success;
+}
+
+exit_status inspect(const std::string& path, const flow_choice& flow, const communicator& world) {
   const file_source source(path);
   const std::string start = source.read_text(0, std::min<std::uint64_t>(source.size(), 64));
   if (start.starts_with("\x89HDF")) return inspect_hdf5(path, world);
@@ -206,18 +261,21 @@ exit_status inspect(const std::string& path, const communicator& world) {
       fmt::print("kind       checkpoint of plaquette-make-configuration\n");
       print_state(state);
     }
+    if (const auto lattice = lime_propagator_lattice(source)) return inspect_lime_propagator(path, *lattice, world);
   }
-  return inspect_gauge(path, world);
+  return inspect_gauge(path, flow, world);
 }
 
 exit_status body(int argc, const char* const* argv, const communicator& world) {
   if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h"))
     throw help_requested{help};
-  if (argc != 2 || std::string_view(argv[1]).starts_with("--"))
+  const bool has_flow = argc == 4 && std::string_view(argv[2]) == "--flow";
+  if ((argc != 2 && !has_flow) || std::string_view(argv[1]).starts_with("--"))
     throw input_error("expected one file (--help says more), found " + std::to_string(argc - 1) + " arguments");
+  const flow_choice flow = has_flow ? parse_flow(argv[3]) : flow_choice{};
   enter_stage("the reading of " + std::string(argv[1]));
   if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));
-  return inspect(argv[1], world);
+  return inspect(argv[1], flow, world);
 }
 
 }  // namespace

@@ -106,10 +106,11 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
 
 void declare_files(command_line& line, solver_options& options, raw_options& raw) {
   line.section("Propagator files");
-  line.text("--propagator", options.write_propagator, "FILE.h5", "Write the propagator there (HDF5)");
+  line.text("--propagator", options.write_propagator, "FILE.h5|FILE.lime",
+            "Write the propagator there: HDF5; or SciDAC as Chroma reads it, with --basis tmlqcd as tmLQCD does");
   line.choice("--basis", raw.basis, {"degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"},
               "Spin basis of the written propagator");
-  line.text("--read-propagator", options.read_propagator, "FILE.h5",
+  line.text("--read-propagator", options.read_propagator, "FILE.h5|FILE.lime",
             "Do not solve: read this propagator, compute its residual and its correlators");
   line.text("--checkpoint", options.checkpoint, "FILE.h5",
             "Keep the columns that are solved there. Where the file exists already, they are not solved again, and the "

@@ -349,8 +349,11 @@ lattice_geometry solver_program::geometry(const communicator& world) {
 
 std::vector<named_file> solver_program::files() const {
   using enum named_file::use;
-  if (!has_hdf5() && !(options_.write_propagator + options_.read_propagator + options_.checkpoint).empty())
-    throw input_error("--propagator, --read-propagator, --checkpoint: this program was built without HDF5");
+  const auto needs_hdf5 = [](const std::string& path) { return !path.empty() && !path.ends_with(".lime"); };
+  if (!has_hdf5() &&
+      (needs_hdf5(options_.write_propagator) || needs_hdf5(options_.read_propagator) || !options_.checkpoint.empty()))
+    throw input_error(
+        "--propagator, --read-propagator, --checkpoint: this program was built without HDF5; FILE.lime works without");
   return {{"--gauge", options_.shared.gauge.path, input},
           {"--read-propagator", options_.read_propagator, input},
           {"--propagator", options_.write_propagator, output},

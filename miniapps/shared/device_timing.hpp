@@ -42,8 +42,8 @@ struct stretch_guard {
 int stretch_length(double wanted, int most);
 inline constexpr int shortest_stretch = 5;  ///< of several applications
 
-/// On the CPU (`gpu` is null): samples of 30 ms after a warm-up. On a GPU: samples of 5 ms after a warm-up, which tunes
-/// what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.
+/// On the CPU (`gpu` is null): samples of 30 ms after a warm-up, of 6 in tests. On a GPU: samples of 5 ms after a
+/// warm-up, which tunes what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.
 /// \param should_stop  asked between samples; true ends the measurement, and nothing is returned
 /// \param alongside       on a GPU: other ways to do the same, timed behind the samples of each protocol, as hot as
 /// these

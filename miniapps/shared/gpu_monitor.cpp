@@ -23,7 +23,6 @@ struct nvml_functions {
   int (*clock)(nvml_device, int kind, unsigned* mhz);
   int (*energy)(nvml_device, unsigned long long* millijoule);
   int (*temperature)(nvml_device, int sensor, unsigned* celsius);
-  int (*power_limit)(nvml_device, unsigned* milliwatt);
   const char* (*error_text)(int);
 };
 
@@ -37,7 +36,7 @@ bool find_functions(void* library, nvml_functions& f) {
          find(f.device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2") &&
          find(f.driver_version, "nvmlSystemGetDriverVersion") && find(f.clock, "nvmlDeviceGetClockInfo") &&
          find(f.energy, "nvmlDeviceGetTotalEnergyConsumption") && find(f.temperature, "nvmlDeviceGetTemperature") &&
-         find(f.power_limit, "nvmlDeviceGetEnforcedPowerLimit") && find(f.error_text, "nvmlErrorString");
+         find(f.error_text, "nvmlErrorString");
 }
 
 /// The driver's counter of energy moves every tenth of a second or so.
@@ -100,12 +99,6 @@ gpu_monitor::~gpu_monitor() = default;
 std::string gpu_monitor::driver_version() const {
   char text[96] = {};
   return works() && state_->nvml.driver_version(text, sizeof text) == nvml_success ? text : "";
-}
-
-std::optional<double> gpu_monitor::power_limit_watt() const {
-  if (!works()) return std::nullopt;
-  const auto milliwatt = state_->read<unsigned>(state_->nvml.power_limit);
-  return milliwatt ? std::optional(1e-3 * *milliwatt) : std::nullopt;
 }
 
 void gpu_monitor::begin() {

@@ -44,7 +44,6 @@ class gpu_monitor {
   const std::string& trouble() const { return trouble_; }
   /// Of the driver; empty where unknown.
   std::string driver_version() const;
-  std::optional<double> power_limit_watt() const;
 
   void begin();
   void sample();

@@ -13,7 +13,8 @@ namespace plaquette {
 /// several passes. Collective.
 double copy_gbytes_per_s(const cpu::context& ctx);
 /// Returns the bytes of its arrays on each rank: 256 MiB of a host, or a twentieth of what it has left. Tests that
-/// start many programs set fewer MiB (PLAQUETTE_COPY_MIB): what they then measure is the bandwidth of a cache.
+/// start many programs set fewer MiB (PLAQUETTE_COPY_MIB): what they then measure is the bandwidth of a cache, and
+/// operators are timed for shorter (time_applications).
 /// Collective.
 double bytes_of_copy(const communicator& world);
 /// Returns the same between arrays of `bytes` bytes a rank, both together: the bandwidth of the cache level that holds

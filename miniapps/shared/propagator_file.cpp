@@ -9,11 +9,15 @@
 #include <cstring>
 #include <span>
 #include <utility>
+#include <variant>
 
+#include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
 #include "common/error.hpp"
 #include "common/io/checksum.hpp"
+#include "common/io/collective_error.hpp"
+#include "common/io/lime.hpp"
 
 namespace plaquette {
 
@@ -149,7 +153,60 @@ auto named(const std::string& path, Work&& work) {
   }
 }
 
-propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
+// ---- LIME: the same facts, as JSON in a record behind the numbers
+
+constexpr const char* facts_record = "plaquette-propagator";
+
+bool is_lime(const std::string& path) { return path.ends_with(".lime"); }
+
+std::string text_of(const propagator_facts& facts) {
+  json_document text;
+  for (const hdf5_attribute& attribute : attributes_of(facts))
+    std::visit([&](const auto& value) { text[attribute.name] = value; }, attribute.value);
+  return checkpoint_text(text);
+}
+
+/// Reads facts as hdf5_input does.
+class facts_of_lime {
+ public:
+  explicit facts_of_lime(const std::string& path) : path_(printable(path)) {
+    const file_source source(path);
+    for (const lime_record& record : lime_records(source))
+      if (record.type == facts_record) text_ = parse_checkpoint_text(path, lime_text(source, record));
+    if (text_.is_null())
+      throw input_error(path_ + ": expected a record '" + facts_record +
+                        "' that says what was solved, found none; files of other programs are read by "
+                        "plaquette::api::propagator::read or plaquette.Propagator.read");
+  }
+  double real(const char*, const char* name) const { return get<double>(name); }
+  int integer(const char*, const char* name) const { return get<int>(name); }
+  std::string text(const char*, const char* name) const { return get<std::string>(name); }
+  std::vector<double> reals(const char*, const char* name, std::size_t count) const {
+    return list<double>(name, count);
+  }
+  std::vector<int> integers(const char*, const char* name, std::size_t count) const { return list<int>(name, count); }
+  bool has_attribute(const char*, const char* name) const { return text_.contains(name); }
+
+ private:
+  template <class Value>
+  Value get(const char* name) const {
+    return checkpoint_value<Value>(path_, text_, name);
+  }
+  template <class Number>
+  std::vector<Number> list(const char* name, std::size_t count) const {
+    auto numbers = get<std::vector<Number>>(name);
+    if (numbers.size() != count)
+      throw input_error(fmt::format("{}: expected {} numbers as '{}' in record {}, found {}", path_, count, name,
+                                    facts_record, numbers.size()));
+    return numbers;
+  }
+
+  std::string path_;
+  json_document text_;
+};
+
+template <class File>
+propagator_facts read_facts(const File& file, const std::string& path) {
   const auto real = [&file](const char* name) { return file.real(data_set_name, name); };
   const int version = file.integer(data_set_name, "format_version");
   if (version != format_version && version != version_with_thin_links)
@@ -184,17 +241,12 @@ propagator_facts read_facts(const hdf5_input& file, const std::string& path) {
   return facts;
 }
 
-/// R S R^+ at one site.
-std::array<spinor<double>, cpu::spin_colours> rotated_site(const std::array<spinor<double>, cpu::spin_colours>& columns,
-                                                           const spin_matrix& rotation) {
-  std::array<spinor<double>, cpu::spin_colours> rotated{};
-  for (int d = 0; d < spins; ++d)
-    for (int e = 0; e < colours; ++e) {
-      const spinor<double> sink = rotation * columns[static_cast<std::size_t>(colours * d + e)];
-      for (int f = 0; f < spins; ++f)  // S'(f) = sum_d (R S)(d) conj R(f, d)
-        rotated[static_cast<std::size_t>(colours * f + e)] += conj(rotation(f, d)) * sink;
-    }
-  return rotated;
+/// The same on all ranks, or none. Collective.
+template <class File>
+propagator_facts facts_read_by(const std::string& path, const communicator& comm) {
+  propagator_facts facts;
+  on_all_ranks_or_none(comm, [&] { facts = read_facts(File(path), path); });
+  return facts;
 }
 
 }  // namespace
@@ -219,21 +271,17 @@ double propagator_file_bytes(const extents& lattice) {
   return static_cast<double>(volume(lattice)) * site_numbers * sizeof(complex<double>);
 }
 
-void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation) {
-  if (rotation == spin_matrix::identity()) return;
-  const lattice_geometry& geometry = columns.front().geometry();
-#pragma omp parallel for
-  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    const coordinate x = geometry.local_coordinate(site);
-    std::array<spinor<double>, cpu::spin_colours> at_site{};
-    for (std::size_t n = 0; n < at_site.size(); ++n) at_site[n] = columns[n](x);
-    at_site = rotated_site(at_site, rotation);
-    for (std::size_t n = 0; n < at_site.size(); ++n) columns[n](x) = at_site[n];
-  }
-}
-
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
                       const propagator_facts& facts, const communicator& comm) {
+  if (is_lime(path)) {
+    propagator_write_options options;
+    options.style = facts.basis == basis_of(propagator_style::etmc) ? propagator_style::etmc : propagator_style::scidac;
+    options.basis = facts.basis;
+    options.existing = replace ? existing_file::replace : existing_file::keep;
+    options.information = fmt::format("Plaquette: mass {}, source {}", facts.action.mass, cpu::name(facts.source.kind));
+    options.last_record = {facts_record, text_of(facts)};
+    return write_lime_propagator(path, columns, options, comm);
+  }
   const lattice_geometry& geometry = columns.front().geometry();
   cpu::propagator rotated;  // a copy where there is something to rotate
   if (facts.basis != gamma_basis::degrand_rossi) {
@@ -251,22 +299,38 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
 
 void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
                            const propagator_facts& facts, const communicator& comm) {
-  const hdf5_input file(path, comm);
-  const propagator_facts found = read_facts(file, path);
   const spin_matrix rotation = basis_rotation(facts.basis);
-  const bool is_rotated = facts.basis != gamma_basis::degrand_rossi;
-  double differing = 0.0;
-  const auto compare = [&](const coordinate& x, std::span<const complex<double>> numbers) {
-    std::array<spinor<double>, cpu::spin_colours> expected{};
+  const auto expected_at = [&](const coordinate& x) {
+    propagator_site expected{};
     for (std::size_t n = 0; n < expected.size(); ++n) expected[n] = columns[n](x);
-    if (is_rotated) expected = rotated_site(expected, rotation);  // the same bits as when it was written
-    std::size_t at = 0;
-    for (int a = 0; a < spins; ++a)
-      for (int c = 0; c < colours; ++c)
-        for (const auto& column : expected)
-          if (std::memcmp(&numbers[at++], &column(a, c), sizeof(complex<double>)) != 0) differing += 1.0;
+    return facts.basis == gamma_basis::degrand_rossi ? expected : rotated_site(expected, rotation);  // as was written
   };
-  file.read_field(data_set_name, 0, columns.front().geometry(), site_numbers, compare);
+  double differing = 0.0;
+  const auto differs = [](const complex<double>& a, const complex<double>& b) {
+    return std::memcmp(&a, &b, sizeof a) != 0 ? 1.0 : 0.0;
+  };
+  propagator_facts found;
+  if (is_lime(path)) {
+    found = facts_read_by<facts_of_lime>(path, comm);
+    const auto there = read_lime_propagator(path, columns.front().geometry(), comm, gamma_basis::degrand_rossi);
+    for (std::int64_t site = 0; site < columns.front().geometry().local_volume(); ++site) {
+      const propagator_site expected = expected_at(columns.front().geometry().local_coordinate(site));
+      for (std::size_t n = 0; n < expected.size(); ++n)
+        for (int a = 0; a < spins; ++a)
+          for (int c = 0; c < colours; ++c) differing += differs(there[n].at_site(site)(a, c), expected[n](a, c));
+    }
+  } else {
+    const hdf5_input file(path, comm);
+    found = read_facts(file, path);
+    file.read_field(data_set_name, 0, columns.front().geometry(), site_numbers,
+                    [&](const coordinate& x, std::span<const complex<double>> numbers) {
+                      std::size_t at = 0;
+                      const propagator_site expected = expected_at(x);
+                      for (int a = 0; a < spins; ++a)
+                        for (int c = 0; c < colours; ++c)
+                          for (const auto& column : expected) differing += differs(numbers[at++], column(a, c));
+                    });
+  }
   comm.sum(std::span(&differing, 1));
   checks.add("numbers of the propagator that differ in its file", differing, 0.0);
   checks.add("facts in the propagator's file",
@@ -275,6 +339,11 @@ void check_propagator_file(verification& checks, const std::string& path, const 
 }
 
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {
+  if (is_lime(path)) {
+    const propagator_facts facts = facts_read_by<facts_of_lime>(path, comm);
+    named(path, [&] { cpu::require_source_on(facts.source, geometry.global()); });
+    return {read_lime_propagator(path, geometry, comm, facts.basis), facts};
+  }
   loaded_propagator loaded{cpu::propagator(cpu::spin_colours, spinor_configuration(geometry)), {}};
   const hdf5_input file(path, comm);
   file.require(data_set_name, extents_of_field(geometry.global(), site_of_propagator),

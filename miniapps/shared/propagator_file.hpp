@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Propagators in HDF5 files.
+/// Propagators in files: HDF5, or LIME where the name ends with .lime.
 ///
 /// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
 /// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
@@ -9,7 +9,10 @@
 ///   gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu, boundary_phases [4][2], source,
 ///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision, facts_checksum (CRC-32
 ///   of the others that are read back).
-/// In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+ (basis_rotation).
+/// A LIME file has one SciDAC field in the order of QDP++ (Chroma), or, in tmLQCD's basis, twelve fields as tmLQCD
+/// writes them. The attributes are in its last record, plaquette-propagator, which other programs pass over: a
+/// checksum, and JSON. In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+
+/// (basis_rotation).
 #pragma once
 
 #include <string>
@@ -19,6 +22,7 @@
 #include "common/app/verification.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/io/spinor_file.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -79,8 +83,5 @@ std::string read_columns_state(const std::string& path);
 /// the file, where it holds others. Ghosts are not filled. Collective.
 void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
                   const communicator& comm);
-
-/// Computes R S R^+ for every site, S the 12 x 12 matrix of the columns.
-void rotate_basis(cpu::propagator& columns, const spin_matrix& rotation);
 
 }  // namespace plaquette

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdio>
 #include <limits>
 #include <numbers>
 #include <string>
@@ -12,13 +13,18 @@
 #include <vector>
 
 #include "common/algebra/gamma.hpp"
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/batch.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/gaussian_smearing.hpp"
+#include "cpu_ref/gauge/gradient_flow.hpp"
+#include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -456,6 +462,197 @@ TEST(Mesons, OfFreeQuarksHaveTheSymmetriesOfTheLattice) {
   for (const auto& value : meson(15, {1, 0, 0})) EXPECT_NEAR(value.imag(), 0.0, same_pions * pion[0]);
   const std::vector<double> rho = quark.rho();
   for (std::size_t t = 0; t < 8; ++t) EXPECT_NEAR(std::abs(meson(1)[t].real()), rho[t], same_pions * rho[0]);
+}
+
+/// S(x) of free quarks, a spin matrix: (1/V) sum_p e^(ipx) (-i gamma sin p + m + sum (1 - cos p)) / (sin^2 p +
+/// (...)^2).
+spin_matrix free_quark(const coordinate& x, const coordinate& extents) {
+  spin_matrix s;
+  for (std::int64_t mode = 0; mode < volume(extents); ++mode) {
+    const coordinate n = coordinate_of(mode, extents);
+    double m = mass, squares = 0.0, angle = 0.0;
+    std::array<double, 4> sine{};
+    for (std::size_t mu = 0; mu < 4; ++mu) {
+      const double p = 2.0 * std::numbers::pi * (n[mu] + (mu == 3 ? 0.5 : 0.0)) / extents[mu];
+      sine[mu] = std::sin(p);
+      m += 1.0 - std::cos(p);
+      squares += sine[mu] * sine[mu];
+      angle += p * x[mu];
+    }
+    spin_matrix numerator = complex<double>{m, 0.0} * spin_matrix::identity();
+    for (int mu = 0; mu < 4; ++mu)
+      numerator = numerator + complex<double>{0.0, -sine[static_cast<std::size_t>(mu)]} * gamma_matrix(mu);
+    const double scale = 1.0 / ((squares + m * m) * static_cast<double>(volume(extents)));
+    s = s + complex<double>{scale * std::cos(angle), scale * std::sin(angle)} * numerator;
+  }
+  return s;
+}
+
+/// Free quarks keep their colours: epsilons give 6 for the direct term, -6 for the exchange.
+TEST(Nucleon, OfFreeQuarksIsTheClosedForm) {
+  const coordinate extents{4, 4, 2, 8};
+  plq::solver solver =
+      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+  const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
+  const spin_matrix g = gamma_matrix(1) * gamma_matrix(3) * gamma_matrix(4);
+  const auto trace_of = [](const spin_matrix& a) { return a(0, 0) + a(1, 1) + a(2, 2) + a(3, 3); };
+  for (const int parity : {1, -1}) {
+    const spin_matrix p =
+        complex<double>{0.5, 0.0} * (spin_matrix::identity() + complex<double>{1.0 * parity, 0.0} * gamma_matrix(3));
+    std::vector<std::complex<double>> resting(8), moving(8);
+    for (std::int64_t site = 0; site < volume(extents); ++site) {
+      const coordinate x = coordinate_of(site, extents);
+      const spin_matrix s = free_quark(x, extents), q = g * s * g;
+      spin_matrix transposed;  // of -G S G
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) transposed(i, j) = -q(j, i);
+      const complex<double> c = 6.0 * (trace_of(transposed * s) * trace_of(p * s) + trace_of(transposed * s * p * s));
+      resting[static_cast<std::size_t>(x[3])] += std::complex(c.re, c.im);
+      moving[static_cast<std::size_t>(x[3])] +=
+          std::polar(1.0, -0.5 * std::numbers::pi * x[1]) * std::complex(c.re, c.im);
+    }
+    const auto found = quark.nucleon(parity), boosted = quark.nucleon(parity, {0, 1, 0});
+    for (std::size_t t = 0; t < 8; ++t) {
+      const double size = std::abs(resting[1]);
+      EXPECT_LE(std::abs(found.at(t) - resting[t]), same_pions * size) << parity << " " << t;
+      EXPECT_LE(std::abs(boosted.at(t) - moving[t]), same_pions * size) << parity << " " << t;
+    }
+    EXPECT_GT(parity * quark.nucleon(parity)[parity > 0 ? 1 : 7].real(), 0.0);
+  }
+  expect_error(plq::code::unusable_input, "parity", [&] { quark.nucleon(0); });
+}
+
+TEST(GaugeFixing, LeavesCorrelatorsAlone) {
+  const coordinate extents{4, 4, 4, 4};
+  const plq::gauge_field links = field_of(weak_links(extents));
+  const auto quark_on = [](const plq::gauge_field& u) {
+    return plq::make_propagator_solver(u, {.mass = mass, .csw = csw}).solve({}, {.tolerance = tolerance});
+  };
+  const plq::propagator before = quark_on(links);
+  for (const auto condition : {plq::gauge_condition::landau, plq::gauge_condition::coulomb}) {
+    const plq::fixed_gauge fixed = links.fixed(condition, 1e-14);
+    EXPECT_TRUE(fixed.converged);
+    EXPECT_LE(fixed.theta, 1e-14);
+    EXPECT_NEAR(fixed.links.plaquette(), links.plaquette(), 1e-14);
+    const plq::propagator after = quark_on(fixed.links);
+    EXPECT_LE(largest_ratio(after.pion(), before.pion()), same_pions);
+    const auto a = after.nucleon(), b = before.nucleon();
+    for (std::size_t t = 0; t < 4; ++t) EXPECT_LE(std::abs(a[t] - b[t]), 3 * same_pions * std::abs(b[0]));
+    EXPECT_FALSE(links.fixed(condition, 1e-14, 2).converged);
+  }
+}
+
+TEST(Flow, AndSmearingAreThoseOfTheLibrary) {
+  const gauge_configuration links = weak_links(small);
+  const plq::gauge_field field = field_of(links);
+  const plq::flow_result flow = field.flow(0.1, 0.03);
+  ASSERT_EQ(flow.history.size(), 5u);
+  EXPECT_EQ(flow.history.size(), plq::flow_points(0.1, 0.03));
+  EXPECT_FALSE(flow.t0.has_value());
+  cpu::gradient_flow by_hand(links, {});
+  for (int n = 0; n < 4; ++n) by_hand.advance(0.03);
+  const auto measured = cpu::measure_field_strength(by_hand.links(), {});
+  EXPECT_EQ(flow.history[4].time, by_hand.time());
+  EXPECT_EQ(flow.history[4].energy_density, measured.energy_density);
+  EXPECT_EQ(flow.history[4].charge, measured.charge);
+  EXPECT_EQ(flow.links.plaquette(), cpu::average_plaquette(by_hand.links(), {}));
+  expect_error(plq::code::unusable_input, "flow", [&] { field.flow(1.0, -0.1); });
+
+  const auto plaquette_of = [](const gauge_configuration& u) { return cpu::average_plaquette(u, {}); };
+  using enum plq::smearing_kind;
+  EXPECT_EQ(field.smeared({.kind = stout, .steps = 2, .weight = 0.08, .spatial = true}).plaquette(),
+            plaquette_of(cpu::stout_smeared(links, {2, 0.08, true}, {})));
+  EXPECT_EQ(field.smeared({.kind = ape, .steps = 2, .weight = 0.4}).plaquette(),
+            plaquette_of(cpu::ape_smeared(links, {2, 0.4, false}, {})));
+  EXPECT_EQ(field.smeared({.kind = hyp}).plaquette(), plaquette_of(cpu::hyp_smeared(links, {}, {})));
+  expect_error(plq::code::unusable_input, "weights", [&] { field.smeared({.kind = ape, .weight = 1.5}); });
+}
+
+/// Where nothing depends on the place, smearing the sink is smearing the source.
+TEST(SmearedSink, OfFreeQuarksIsASmearedSource) {
+  const coordinate extents{4, 4, 4, 4};
+  const plq::gauge_field unit = field_of(cpu::unit_configuration(lattice_geometry(extents)));
+  plq::solver solver = plq::make_propagator_solver(unit, {.mass = mass});
+  const auto numbers_of = [&](const plq::propagator& quark) {
+    array numbers(12 * 24 * 256);
+    quark.copy_to(numbers, plq::spinor_layout::dense(extents));
+    return numbers;
+  };
+  const array source = numbers_of(solver.solve({.kind = plq::source_kind::gaussian, .radius = 1.5, .steps = 4},
+                                               {.tolerance = tolerance})),
+              sink = numbers_of(solver.solve({}, {.tolerance = tolerance}).smeared_sink(unit, 1.5, 4));
+  double worst = 0.0, largest = 0.0;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    keep_largest(worst, std::abs(source[i] - sink[i]));
+    keep_largest(largest, std::abs(source[i]));
+  }
+  EXPECT_LE(worst, same_pions * largest);
+
+  // A Gaussian of other links: M x is that source.
+  const gauge_configuration links = weak_links(extents);
+  plq::solver on_links = plq::make_propagator_solver(field_of(links), {.mass = mass});
+  const plq::propagator quark =
+      on_links.solve({.kind = plq::source_kind::gaussian, .radius = 1.5, .steps = 4, .smearing_links = unit},
+                     {.tolerance = tolerance});
+  const array x = numbers_of(quark);
+  array b(24 * 256);
+  plq::dirac_operator(field_of(links), {.mass = mass})
+      .apply(b, std::span(x).first(24 * 256), plq::spinor_layout::dense(extents));
+  const auto expected = cpu::gaussian_smeared(cpu::point_source(links.geometry(), {}, 0, 0),
+                                              cpu::unit_configuration(links.geometry()), 1.5, 4, {});
+  for (std::int64_t site = 0; site < 256; ++site)
+    EXPECT_NEAR(b[static_cast<std::size_t>(24 * site)], expected.at_site(site)(0, 0).re, 10 * tolerance);
+  expect_error(plq::code::unusable_input, "expected a lattice", [&] {
+    on_links.solve({.kind = plq::source_kind::gaussian, .smearing_links = field_of(weak_links(small))});
+  });
+}
+
+/// The sum over x at time t of S(0, x) gamma_5 e^(ipx) S(x, 0), times gamma_5, is the pion at t: S(0, x) = gamma_5 S^+
+/// gamma_5.
+TEST(Sequential, PropagatorClosesToTheTwoPointFunction) {
+  plq::solver solver = plq::make_propagator_solver(field_of(weak_links(small)), {.mass = mass, .csw = csw});
+  const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
+  const std::array<int, 3> p{1, 0, -1}, minus_p{-1, 0, 1};
+  for (const int time : {1, 5}) {
+    const plq::propagator sequential =
+        solver.sequential(quark, plq::meson::pseudoscalar, time, p, {.tolerance = tolerance});
+    EXPECT_TRUE(sequential.verdict().passed) << sequential.verdict().text;
+    array numbers(12 * 24 * 512);
+    sequential.copy_to(numbers, plq::spinor_layout::dense(small));
+    std::complex<double> sum = 0.0;
+    for (std::size_t n = 0; n < 12; ++n) {
+      const std::size_t at = n * 24 * 512 + 2 * n;
+      sum += (n < 6 ? 1.0 : -1.0) * std::complex(numbers[at], numbers[at + 1]);
+    }
+    const auto expected = quark.correlator(plq::meson::pseudoscalar, minus_p)[static_cast<std::size_t>(time)];
+    EXPECT_LE(std::abs(sum - expected), same_pions * quark.pion()[static_cast<std::size_t>(time)]);
+  }
+  const plq::propagator stopped = solver.solve({}, {.iteration_limit = 1});
+  EXPECT_FALSE(solver.sequential(stopped, plq::meson::scalar, 3).verdict().passed);
+  expect_error(plq::code::unusable_input, "time", [&] { solver.sequential(quark, plq::meson::scalar, 8); });
+}
+
+TEST(PropagatorFile, HoldsTheNumbers) {
+  const std::string file = testing::TempDir() + "api_test_propagator.lime";
+  plq::solver solver = plq::make_propagator_solver(field_of(weak_links(small)), {.mass = mass});
+  const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
+  for (const auto style : {plq::propagator_style::scidac, plq::propagator_style::etmc}) {
+    quark.write(file, style, true);
+    expect_error(plq::code::output_failed, file, [&] { quark.write(file, style); });
+    const plq::propagator read = plq::propagator::read(plq::lattice(small), file);
+    EXPECT_FALSE(read.verdict().judged);
+    EXPECT_FALSE(read.verdict().passed);
+    const plq::propagator judged = solver.judged(read, {}, {.tolerance = tolerance});
+    EXPECT_TRUE(judged.verdict().passed) << judged.verdict().text;
+    EXPECT_EQ(judged.report().outcome(), plq::code::success);
+    EXPECT_GT(judged.verdict().worst, 0.0);
+    const plq::propagator other = solver.judged(read, {.position = {0, 0, 0, 1}});  // of another source
+    EXPECT_FALSE(other.verdict().passed);
+    EXPECT_EQ(other.report().outcome(), plq::code::not_verified);
+    EXPECT_LE(largest_ratio(read.pion(), quark.pion()), 1e-13);
+    for (const int direction : {0, 2}) EXPECT_EQ(read.correlator(plq::meson::pseudoscalar, {}, direction).size(), 4u);
+  }
+  std::remove(file.c_str());
 }
 
 TEST(NoiseSource, IsNoiseOfItsKindOnItsTimeSlice) {

@@ -103,7 +103,7 @@ static void wrong_links(plaquette_lattice lattice) {
   free(u);
 }
 
-static void wrong_solves(plaquette_gauge gauge) {
+static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_solver solver;
   plaquette_propagator quark;
   plaquette_action action = PLAQUETTE_ACTION_DEFAULTS, bad;
@@ -163,7 +163,37 @@ static void wrong_solves(plaquette_gauge gauge) {
   REFUSED(plaquette_pion(quark, pion, 3), "room for 4");
   REFUSED(plaquette_pion(quark, NULL, 4), "null");
   REFUSED(plaquette_meson(quark, 16, NULL, b, 8), "meson");
+  REFUSED(plaquette_meson_along(quark, 15, 4, NULL, b, 8), "direction");
+  REFUSED(plaquette_meson_along(quark, 15, 2, NULL, b, 6), "room for 8");
+  REFUSED(plaquette_nucleon(quark, 2, NULL, b, 8), "parity");
+  REFUSED(plaquette_nucleon(quark, 1, NULL, NULL, 8), "null");
+  plaquette_propagator other = {0};
+  REFUSED(plaquette_propagator_smear(&other, quark, gauge, 1.0, 0), "steps");
+  REFUSED(plaquette_propagator_sequential(&other, solver, quark, 15, -1, NULL, NULL, results), "time");
+  NO_HANDLE(plaquette_propagator_sequential(&other, solver, other, 15, 1, NULL, NULL, results));
+  REFUSED(plaquette_propagator_write(quark, "file", 2, 0), "style");
+  REFUSED(plaquette_propagator_read(&other, lattice, "/no/such/file"), "/no/such/file");
+  if (other.key != 0) ++failures, fprintf(stderr, "a handle without an object is not zero\n");
   OK(plaquette_propagator_free(&quark));
+
+  /* Links: smearing, flow, gauges. */
+  plaquette_gauge made = {0};
+  plaquette_smearing smearing = PLAQUETTE_SMEARING_DEFAULTS;
+  smearing.kind = 3;
+  REFUSED(plaquette_gauge_smear(&made, gauge, &smearing), "smearing");
+  smearing.kind = PLAQUETTE_APE, smearing.weight = NAN;
+  REFUSED(plaquette_gauge_smear(&made, gauge, &smearing), "weights");
+  size_t points = 0;
+  double history[9], t0 = 0.0, quality[2];
+  REFUSED(plaquette_gauge_flow(&made, gauge, 1.0, 0.0, history, 9, &points, &t0), "step");
+  REFUSED(plaquette_gauge_flow(&made, gauge, 0.1, 0.05, history, 8, &points, &t0), "room for 9");
+  OK(plaquette_gauge_flow(NULL, gauge, 0.1, 0.05, history, 9, &points, &t0));
+  if (points != 3 || !(history[7] <= history[1]) || !isnan(t0)) ++failures, fprintf(stderr, "the flow is wrong\n");
+  REFUSED(plaquette_gauge_fix(&made, gauge, 2, 1e-10, 10, quality), "gauge");
+  REFUSED(plaquette_gauge_fix(&made, gauge, PLAQUETTE_LANDAU, NAN, 10, quality), "tolerance");
+  OK(plaquette_gauge_fix(&made, gauge, PLAQUETTE_LANDAU, 1e-10, 1000, quality));
+  if (!(quality[1] <= 1e-10)) ++failures, fprintf(stderr, "the gauge is not fixed\n");
+  OK(plaquette_gauge_free(&made));
 
   /* And what is right is solved. */
   OK(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results));
@@ -254,7 +284,7 @@ int main(void) {
   OK(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout));
   wrong_lattices();
   wrong_links(lattice);
-  wrong_solves(gauge);
+  wrong_solves(lattice, gauge);
   freed_handles(lattice, gauge);
   threads(gauge, 3);
   threads(gauge, 1);

@@ -17,7 +17,9 @@ program own_array
   type(plaquette_action) :: action
   type(plaquette_rule) :: rule
   type(plaquette_result) :: results(12)
-  real(c_double) :: correlator(8), average
+  real(c_double) :: correlator(8), average, history(9)
+  complex(c_double_complex) :: baryon(8)
+  integer(c_size_t) :: points
   integer(c_int) :: code
   integer :: mu, x, y, z, t, n, spin, colour
   real(c_double) :: a, b, worst
@@ -53,6 +55,15 @@ program own_array
   call check(plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results))
   call require(all(results%passed == 1 .and. results%reference <= results%tolerance), 'all columns passed')
   call check(plaquette_pion(quark, correlator, 8_c_size_t))
+
+  ! Along z the pion has the same sum; the flow lowers the energy; a nucleon runs forwards.
+  call check(plaquette_meson_along(quark, 15, 2, [0, 0, 0], baryon, 8_c_size_t))
+  call require(abs(sum(real(baryon(1:4))) / sum(correlator) - 1) < 1e-12_c_double, 'the sum of the pion along z')
+  call check(plaquette_nucleon(quark, 1, [0, 0, 0], baryon, 16_c_size_t))
+  call require(real(baryon(2)) > 0, 'the nucleon is positive')
+  call check(plaquette_gauge_flow(freed, gauge, 0.04_c_double, 0.02_c_double, history, 9_c_size_t, points, average))
+  call require(points == 3 .and. history(8) < history(2), 'the flow lowers the energy density')
+  call check(plaquette_gauge_free(freed))
 
   ! M times a column is its source.
   spinors = plaquette_spinors_of_fortran(extents)

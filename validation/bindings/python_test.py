@@ -76,6 +76,78 @@ class Calls(unittest.TestCase):
         other = plaquette.multigrid(self.links, MASS, CSW).solve(plaquette.Source(), tolerance=1e-12)
         np.testing.assert_allclose(other.pion(), pion, rtol=4e-11)
 
+    def test_correlators_of_baryons_and_along_z(self):
+        pion, columns = self.quark.pion(), self.quark.columns()
+        along_z = self.quark.meson(15, along="z")
+        self.assertEqual(along_z.shape, (4,))
+        np.testing.assert_allclose(np.sum(np.abs(columns)**2, axis=(0, 1, 3, 4, 5, 6)), along_z.real, rtol=1e-12)
+        np.testing.assert_allclose(np.sum(along_z.real), np.sum(pion), rtol=1e-12)
+        nucleon = self.quark.nucleon()
+        self.assertTrue(nucleon.verdict)
+        self.assertGreater(nucleon[1].real, 0.0)
+        # By the formula, with einsum: epsilons, G = gamma_y gamma_t gamma_5, P = (1 + gamma_t) / 2.
+        s = columns.reshape(4, 3, 8, 64, 4, 3)  # source spin d, colour e; t; site; sink spin a, colour c
+        one, i = np.eye(4), 1j
+        gy = np.fliplr(np.diag([-1, 1, 1, -1])).astype(complex)
+        gt = np.block([[np.zeros((2, 2)), np.eye(2)], [np.eye(2), np.zeros((2, 2))]]).astype(complex)
+        g, p = gy @ gt @ np.diag([1, 1, -1, -1]), (one + gt) / 2
+        eps = np.zeros((3, 3, 3))
+        for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            eps[a, b, c], eps[a, c, b] = 1, -1
+        s = s.transpose(2, 3, 5, 1, 4, 0)  # t, site, sink colour, source colour, sink spin, source spin
+        q = -np.einsum("ij,txbBjk,kl->txbBil", g, s, g)
+        direct = np.einsum("abc,ABC,txbBij,txaAij,txcCkl,lk->t", eps, eps, q, s, s, p, optimize=True)
+        exchange = np.einsum("abc,ABC,txbBij,txaCik,kl,txcAlj->t", eps, eps, q, s, p, s, optimize=True)
+        np.testing.assert_allclose(nucleon, direct - exchange, rtol=0, atol=1e-12 * abs(nucleon[0]))
+
+    def test_links_flow_and_are_smeared_and_fixed(self):
+        flow = self.links.flow(0.05, 0.02)
+        self.assertEqual(flow.times.tolist(), [0.0, 0.02, 0.04, 0.06])
+        self.assertTrue((np.diff(flow.energies) < 0.0).all())
+        self.assertIsNone(flow.t0)
+        self.assertGreater(flow.links.plaquette(), self.links.plaquette())
+        for kind in ("stout", "ape", "hyp"):
+            self.assertGreater(self.links.smeared(kind, weight=0.1).plaquette(), self.links.plaquette())
+        fixed = self.links.fixed("coulomb", tolerance=1e-10)
+        self.assertTrue(fixed.converged)
+        self.assertLessEqual(fixed.theta, 1e-10)
+        self.assertAlmostEqual(fixed.links.plaquette(), self.links.plaquette(), delta=1e-13)
+        self.assertFalse(self.links.fixed(sweep_limit=1).converged)
+        for refused in (lambda: self.links.flow(1.0, -1.0), lambda: self.links.flow(np.nan),
+                        lambda: self.links.smeared("ape", weight=2.0), lambda: self.links.fixed("axial")):
+            with self.assertRaises(plaquette.PlaquetteError):
+                refused()
+
+    def test_sequential_and_smeared_propagators(self):
+        pion = self.quark.pion()
+        through = self.solver.sequential(self.quark, 15, 3, tolerance=1e-12)
+        self.assertTrue(through.verdict)
+        at_origin = through.columns()[:, 0, 0, 0, 0].reshape(12, 12)
+        closed = np.sum(np.diag(at_origin) * np.repeat([1, 1, -1, -1], 3))
+        self.assertAlmostEqual(closed / pion[3], 1.0, delta=4e-11)
+        smeared = self.links.smeared("ape", 2, 0.5)
+        sink = self.quark.smeared_sink(smeared, 1.0, 2)
+        self.assertTrue(sink.verdict)
+        source = self.solver.solve(plaquette.Source("gaussian", radius=1.0, steps=2, links=smeared), tolerance=1e-12)
+        self.assertTrue(source.verdict)
+        # S(x, 0) = gamma_5 S(0, x)^+ gamma_5: the smeared sink at the origin is that of the smeared source.
+        signs = np.repeat([1, 1, -1, -1], 3)
+        a, b = (q.columns()[:, 0, 0, 0, 0].reshape(12, 12) for q in (sink, source))
+        np.testing.assert_allclose(a, np.conj(b.T) * np.outer(signs, signs), atol=1e-10)
+
+    def test_files_of_propagators(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for style in ("scidac", "etmc"):
+                path = os.path.join(folder, style)
+                self.quark.write(path, style)
+                with self.assertRaises(plaquette.PlaquetteError):
+                    self.quark.write(path, style)
+                read = plaquette.Propagator.read(path, self.lattice)
+                self.assertFalse(read.verdict)
+                self.assertTrue(self.solver.judged(read, plaquette.Source(), tolerance=2e-12).verdict)
+                self.assertFalse(self.solver.judged(read, plaquette.Source(position=(0, 0, 0, 1))).verdict)
+                np.testing.assert_allclose(read.columns(), self.quark.columns(), rtol=0, atol=1e-14)
+
     def test_what_did_not_pass_says_so(self):
         stopped = self.solver.solve(plaquette.Source(), iteration_limit=1)
         self.assertFalse(stopped.verdict)

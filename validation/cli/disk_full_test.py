@@ -55,7 +55,7 @@ def main():
         except FileNotFoundError:
             sys.exit(SKIPPED)
     fill("8k", "--json")
-    if "without HDF5" not in run("--read-propagator", "absent.h5").err:
+    if "without HDF5" not in run("--lattice", "2x2x2x2", "--gauge", "unit", "--read-propagator", "absent.h5").err:
         fill("64k", "--propagator")
         fill("600k", "--propagator")  # the data alone would be 590 kB
 

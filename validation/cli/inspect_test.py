@@ -11,8 +11,8 @@ MESHES = os.environ["PLAQUETTE_DG_MESHES"]
 
 
 class Inspect(CommandLineTest):
-    def inspect(self, path, **options):
-        return run(path, program=INSPECT, **options)
+    def inspect(self, path, *more, **options):
+        return run(path, *more, program=INSPECT, **options)
 
     def test_a_gauge_file(self):
         file = GaugeFile()
@@ -28,6 +28,17 @@ class Inspect(CommandLineTest):
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("openQCD", result.out)
         self.assertIn("open in time: links there are zero", result.out)
+
+    def test_the_flow_of_a_gauge_file(self):
+        path = self.write("links", GaugeFile().bytes())
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            result = self.inspect(path, "--flow", "0.1:0.03", ranks=ranks)
+            self.assertEqual(result.status, SUCCESS, result.err)
+            self.assertRegex(result.out, r"flow +t +t\^2 E +charge\n +0\.000 +0\.0+ +-?\d+\.\d+\n +0\.030 ")
+            self.assertRegex(result.out, r"\n +0\.120 .*\nt0 ")
+        for flow in ("0", "-1", "1:0", "x", "1:1e-9", "nan", "1:"):
+            self.assertEqual(self.inspect(path, "--flow", flow).status, UNUSABLE, flow)
+        self.assertEqual(self.inspect(path, "--flow").status, UNUSABLE)
 
     def test_a_gauge_file_that_claims_another_plaquette(self):
         file = GaugeFile()
@@ -52,6 +63,11 @@ class Inspect(CommandLineTest):
         result = self.inspect(self.path("p.h5"))
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("kind       propagator\ndata       /propagator 4x4x4x4", result.out.replace("12x4x4x4x4", "4x4x4x4"))
+        lime = run(*small, "--propagator", self.path("p.lime"))
+        self.assertEqual(lime.status, SUCCESS, lime.err)
+        result = self.inspect(self.path("p.lime"))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertRegex(result.out, r"kind       propagator, LIME\nlattice    4x4x4x4\nsum \|S\|\^2     0 ")
         result = self.inspect(self.path("c.h5"))
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("kind       checkpoint of plaquette-mixed-precision-solver", result.out)

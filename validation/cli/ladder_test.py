@@ -45,7 +45,7 @@ class Driver(unittest.TestCase):
             self.assertEqual(run("PLAQUETTE_LADDER", *arguments).returncode, 2, arguments)
 
     def test_the_list_names_each_rung_once(self):
-        listed = re.findall(r"^  (\d+)  ", run("PLAQUETTE_LADDER").stdout, re.MULTILINE)
+        listed = re.findall(r"^  (\d+)  ", run("PLAQUETTE_LADDER").stdout + run("PLAQUETTE_GPU_LADDER").stdout, re.MULTILINE)
         self.assertEqual(len(listed), len(rungs()))
 
     def test_rows_are_written(self):
@@ -75,6 +75,18 @@ class Pages(unittest.TestCase):
             self.assertIn(name, text_of("docs", "book", "README.md"))
             if ladder != "-":
                 self.assertTrue(rung[0] == "0" or glob.glob(os.path.join(ROOT, "ladder", ladder, rung[0] + "_*")), name)
+
+    def test_patches_of_exercises_apply(self):
+        folder = os.path.join(BOOK, "exercises")
+        lines = [line.split() for line in text_of(folder, "exercises.txt").split("\n") if line[:1].isdigit()]
+        self.assertEqual([int(line[0]) for line in lines], list(range(1, len(lines) + 1)))
+        patches = {f"{line[1]}.{kind}.patch" for line in lines for kind in ("mistake", "solution")}
+        self.assertEqual(patches | {"exercises.txt"}, set(os.listdir(folder)))
+        for number, _, chapter, *_ in lines:
+            self.assertIn(f"`./plaquette learn exercise {number}`", text_of("docs", "book", chapter))
+        for patch in sorted(patches):
+            result = subprocess.run(["git", "apply", "--check", os.path.join(folder, patch)], cwd=ROOT, capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, f"{patch} does not fit the tree any more: {result.stderr}")
 
     def test_names_in_chapters_exist(self):
         for path in glob.glob(BOOK + "/*.md") + [os.path.join(ROOT, "docs", "glossary.md"), os.path.join(ROOT, "ladder", "README.md")]:

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import NO_OUTPUT, PROPAGATOR, QUICK, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, command, environment, run
+from harness import MPIEXEC, NO_OUTPUT, PROPAGATOR, QUICK, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, command, environment, run
 
 
 class Report(CommandLineTest):
@@ -95,10 +95,45 @@ class StandardOutput(CommandLineTest):
         self.assertEqual(result.err, "")
 
 
+class LimePropagator(CommandLineTest):
+    def read(self, *arguments, **options):
+        return run("--gauge", "weak:0.2", "--lattice", "4x4x4x4", "--read-propagator", self.path("p.lime"), *arguments,
+                   **options)
+
+    def test_is_read_back_with_the_same_correlators(self):
+        for basis, fields in (("degrand-rossi", 1), ("tmlqcd", 12)):
+            written = run(*PROPAGATOR, "--propagator", self.path("p.lime"), "--basis", basis, "--json",
+                          self.path("w.json"), "--force")
+            self.assertEqual(written.status, SUCCESS, written.err + written.out)
+            self.assertIn("numbers of the propagator that differ in its file",
+                          [check["name"] for check in self.read_json("w.json")["checks"]])
+            with open(self.path("p.lime"), "rb") as file:
+                self.assertEqual(file.read().count(b"scidac-binary-data"), fields)
+            for ranks in (1, 2) if MPIEXEC else (1,):
+                result = self.read("--json", self.path("r.json"), "--force", ranks=ranks)
+                self.assertEqual(result.status, SUCCESS, result.err + result.out)
+                solved, read = (self.read_json(name)["observables"] for name in ("w.json", "r.json"))
+                for observable in ["pion", "rho"]:
+                    for a, b in zip(solved[observable], read[observable]):
+                        self.assertAlmostEqual(a, b, delta=1e-13 * abs(a))
+
+    def test_that_is_damaged_is_refused(self):
+        self.assertEqual(run(*PROPAGATOR, "--propagator", self.path("p.lime")).status, SUCCESS)
+        with open(self.path("p.lime"), "rb") as file:
+            whole = file.read()
+        facts = whole.rindex(b"plaquette-propagator") - 16
+        middle = len(whole) // 2
+        for data, words in ((whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:], "checksum"),
+                            (whole[:facts], "plaquette-propagator"), (whole[:-9], "p.lime"), (b"", "p.lime"),
+                            (whole.replace(b"mass", b"moss"), "checksum")):
+            self.write("p.lime", data)
+            self.assert_refused(self.read(), UNUSABLE, "p.lime", words)
+
+
 class Propagator(CommandLineTest):
     def setUp(self):
         super().setUp()
-        if "without HDF5" in run("--read-propagator", "absent.h5").err:
+        if "without HDF5" in run("--lattice", "2x2x2x2", "--gauge", "unit", "--read-propagator", "absent.h5").err:
             self.skipTest("built without HDF5")
 
     def solve(self, *arguments):

@@ -13,9 +13,10 @@ import unittest
 
 PLOTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "plots")
 SKIPPED = 77
-#: For scripts that start ranks.
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+#: For scripts that start ranks, with the short measurements of tests.
+ENVIRONMENT = {"PLAQUETTE_COPY_MIB": "16", "OMP_WAIT_POLICY": "passive", **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+               "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def python_with_matplotlib():

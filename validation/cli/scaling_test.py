@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sweeps over GPUs of multigrid, overlap and nodal-dg: tables, remarks and predictions of made-up reports, and real runs
+"""The sweeps over GPUs of multigrid, overlap and nodal-dg: tables and remarks of made-up reports, and real runs
 on one and two ranks of the CPU."""
 
 import csv
@@ -12,12 +12,8 @@ import unittest
 from plots_test import ENVIRONMENT, PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
-import gpu_data  # noqa: E402
-import performance_model as model  # noqa: E402
 import sweep_several as several  # noqa: E402
-from report_file import load  # noqa: E402
 
-H200 = os.path.join(PLOTS, "..", "validation", "results", "h200.tar.xz", "h200")
 MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
 PROGRAMS = {"multigrid": os.environ.get("PLAQUETTE_MULTIGRID", ""), "dg": os.environ.get("PLAQUETTE_NODAL_DG", ""),
             "overlap": os.environ.get("PLAQUETTE_OVERLAP_PROPAGATOR", "")}
@@ -89,17 +85,6 @@ class Table(FolderTest):
         self.put("row-strong-a-1.json", {**ONE, "verified": False})
         self.assertEqual({row["verified"] for row in self.summarised()[1]}, {"no"})
 
-    def test_predicts_two_gpus_where_latencies_were_measured(self):
-        self.put("row-strong-a-1.json", ONE)
-        self.put("row-strong-a-2.json", TWO)
-        self.assertEqual(self.row(self.summarised()[1], "a source, batches of 1", "", 2)["predicted_seconds"], "")
-        self.put("row-strong-latency-2.json", load(H200 + "/four/gpu-latency-2.json"))
-        rows = self.summarised()[1]
-        predicted = float(self.row(rows, "a source, batches of 1", "", 2)["predicted_seconds"])
-        self.assertGreater(predicted, 0.09)
-        self.assertLess(predicted, 0.18)
-        self.assertEqual({row["program"] for row in rows}, {"multigrid"})
-
     def test_is_all_where_matplotlib_is_not_there(self):
         self.put("row-strong-a-1.json", ONE)
         self.put("row-strong-a-2.json", TWO)
@@ -126,40 +111,6 @@ class Table(FolderTest):
         self.assertIn("found none", result.stderr)
 
 
-class Model(unittest.TestCase):
-    """Of the lattices of multigrid."""
-
-    def setUp(self):
-        path = H200 + "/four/gpu-latency-2.json"
-        self.halo = gpu_data.halo_of(load(path)["latencies"], path)
-        self.solve = load(H200 + "/multigrid-32x64.json")["solves"][0]
-
-    def test_is_within_15_percent_of_two_h100(self):
-        """One source on 32^3x64 at kappa 0.1350: 0.1799 s on one H100, 0.1188 s on two; the lattices' shares are those of the
-        report of an H200, the latencies those between H200."""
-        one = {**self.solve, "seconds_mean": 0.1799}
-        for whole_from in (None, 2):
-            predicted = model.multigrid_on(one, [1, 1, 1, 2], whole_from, self.halo)
-            self.assertLessEqual(abs(model.deviation(predicted, 0.1188)), 0.15, predicted)
-
-    def test_one_gpu_takes_what_it_took(self):
-        self.assertAlmostEqual(model.multigrid_on(self.solve, [1, 1, 1, 1], None, self.halo), self.solve["seconds_mean"])
-
-    def test_the_coarsest_lattice_gains_nothing_by_being_divided(self):
-        divided = model.multigrid_levels_on(self.solve["levels"], [1, 1, 1, 2], None, self.halo)
-        whole = model.multigrid_levels_on(self.solve["levels"], [1, 1, 1, 2], 2, self.halo)
-        self.assertEqual(divided[:2], whole[:2])
-        self.assertGreater(divided[2], whole[2])
-        self.assertGreater(whole[2], self.solve["levels"][2]["seconds"])
-
-    def test_a_slow_halo_costs(self):
-        slow = model.Halo(1e-4, 1e9)
-        levels = self.solve["levels"]
-        for fast_one, slow_one in zip(model.multigrid_levels_on(levels, [1, 1, 1, 2], None, self.halo),
-                                      model.multigrid_levels_on(levels, [1, 1, 1, 2], None, slow)):
-            self.assertGreater(slow_one, fast_one)
-
-
 class Commands(FolderTest):
     def commands(self, *arguments):
         result = self.run_script("sweep.py", *arguments, "--dryrun", "--output", self.path("out"))
@@ -184,9 +135,8 @@ class Commands(FolderTest):
         lines = self.commands("several", "--programs", "bundle")
         for program in ("multigrid", "overlap-propagator", "nodal-dg", "mixed-precision-solver"):
             self.assertTrue(any(f"bundle/bin/plaquette-{program}" in line for line in lines), program)
-        self.assertEqual(len(lines), 2 * len(several.ROWS["full"]) + 2)  # and links first, latencies last
+        self.assertEqual(len(lines), 2 * len(several.ROWS["full"]) + 1)  # and links first
         self.assertIn("--sweeps 300", lines[0])
-        self.assertIn("--latency", lines[-1])
         own = self.commands("several", "--programs", "bundle", "--rows", "bicgstab", "--gauge", "c.lime")
         self.assertIn("--gauge c.lime --seed 2", own[0])
         self.assertNotIn("--lattice", own[0])

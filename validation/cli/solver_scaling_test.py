@@ -10,7 +10,7 @@ import unittest
 from plots_test import PLOTS, PYTHON, SKIPPED, FolderTest, made_up_report
 
 sys.path.insert(0, PLOTS)
-import performance_model  # noqa: E402
+import boxes  # noqa: E402
 import sweep_solvers  # noqa: E402
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
@@ -110,8 +110,8 @@ class Sweep(FolderTest):
                                launcher, *own.split(), "--", *rest.split())
 
     def test_boxes_are_put_together_across_their_smallest_faces(self):
-        self.assertEqual(performance_model.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
-        self.assertEqual(performance_model.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
+        self.assertEqual(boxes.grid_of_local_box([24, 24, 24, 32], 2), (1, 1, 1, 2))
+        self.assertEqual(boxes.grid_of_local_box([32, 16, 16, 16], 2), (2, 1, 1, 1))
         self.assertEqual(sweep_solvers.weak_problem("32x32x32x32", 1), ["--lattice", "32x32x32x32", "--grid", "1x1x1x1"])
 
     def test_dryrun_prints_the_commands(self):
@@ -154,7 +154,7 @@ class Sweep(FolderTest):
         self.assertEqual(report["parameters"]["lattice"], [4, 4, 4, 8])
         self.assertEqual(report["parameters"]["overlap"], "off")
         self.assertEqual([batch["columns"] for batch in report["solves"][0]["batches"]], [[0], [1]])
-        again = self.sweep(*words)
+        again = self.sweep("--no-figures", *words)
         self.assertEqual(again.stdout.count("(was there)"), 6, again.stdout + again.stderr)
 
 

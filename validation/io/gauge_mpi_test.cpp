@@ -181,6 +181,38 @@ TEST(SpinorReaderOnRanks, EachRankGetsItsBox) {
   }
 }
 
+TEST(PropagatorsOnRanks, AreWrittenAndReadAsByOneRank) {
+  const auto world = communicator::world();
+  const shared_folder folder(world);
+  const extents lattice = lattices_of_test().front();
+  std::vector<spinor_configuration> whole;
+  for (unsigned n = 0; n < spin_colours; ++n) whole.push_back(validation::random_spinor(lattice, 70 + n));
+  for (const auto style : {propagator_style::scidac, propagator_style::etmc}) {
+    propagator_write_options options;
+    options.style = style;
+    options.existing = existing_file::replace;
+    if (world.rank() == 0) write_lime_propagator(folder.file("one"), whole, options, alone);
+    world.barrier();
+    const auto expected = made::contents(folder.file("one"));
+    const auto back = read_lime_propagator(folder.file("one"), lattice_geometry(lattice), alone);
+    for (const extents& grid : some_grids(lattice, world.size())) {
+      const lattice_geometry geometry(lattice, grid, world.rank());
+      std::vector<spinor_configuration> part(spin_colours, spinor_configuration(geometry));
+      for (std::size_t n = 0; n < part.size(); ++n)
+        for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
+          part[n].at_site(s) = whole[n](geometry.to_global(geometry.local_coordinate(s)));
+      write_lime_propagator(folder.file("all"), part, options, world);
+      world.barrier();
+      EXPECT_TRUE(made::contents(folder.file("all")) == expected) << to_string(grid);
+      const auto read = read_lime_propagator(folder.file("all"), geometry, world);
+      for (std::size_t n = 0; n < part.size(); ++n)
+        for (std::int64_t s = 0; s < geometry.local_volume(); ++s)
+          EXPECT_EQ(norm2(read[n].at_site(s) - back[n](geometry.to_global(geometry.local_coordinate(s)))), 0.0);
+      world.barrier();
+    }
+  }
+}
+
 /// All ranks must throw the same error: the test hangs or fails where one does not.
 template <class Error>
 std::string message_of_all(const communicator& comm, const std::function<void()>& work) {

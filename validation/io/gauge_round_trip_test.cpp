@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/gamma.hpp"
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/io/checksum.hpp"
 #include "common/io/gauge_file.hpp"
@@ -334,6 +336,122 @@ TEST(SpinorReader, ReadsTheNumbersAsTheyStand) {
           }
     }
   }
+}
+
+std::vector<spinor_configuration> random_columns(const extents& lattice) {
+  std::vector<spinor_configuration> columns;
+  for (unsigned n = 0; n < spin_colours; ++n) columns.push_back(validation::random_spinor(lattice, 40 + n));
+  return columns;
+}
+
+/// The data of the records of a type.
+std::vector<std::string> data_of(const made::bytes& b, const std::string& type) {
+  const memory_source source("made", made::view(b));
+  std::vector<std::string> found;
+  for (const lime_record& record : lime_records(source))
+    if (record.type == type) found.push_back(source.read_text(record.offset, record.size));
+  return found;
+}
+
+double largest_difference(const std::vector<spinor_configuration>& a, const std::vector<spinor_configuration>& b) {
+  double worst = 0.0;
+  for (std::size_t n = 0; n < spin_colours; ++n)
+    for (std::int64_t s = 0; s < a[n].geometry().local_volume(); ++s)
+      keep_largest(worst, norm2(a[n].at_site(s) - b.at(n).at_site(s)));
+  return std::sqrt(worst);
+}
+
+TEST(PropagatorWriter, WritesTheNumbersInTheOrderOfTheStyle) {
+  const made::folder folder;
+  const extents lattice{4, 2, 6, 2};
+  const auto columns = random_columns(lattice);
+  for (const int bits : {32, 64}) {
+    propagator_write_options options;
+    options.precision_bits = bits;
+    options.existing = existing_file::replace;
+    options.information = "a < b";
+    const double rounding = bits == 64 ? 0.0 : 24 * 4.0 * 0x1p-24;  // numbers of size 1 to 4
+
+    // QDP++: [sink spin][source spin][sink colour][source colour].
+    write_lime_propagator(folder.file("s"), columns, options, alone);
+    made::bytes expected, file = made::contents(folder.file("s"));
+    for (std::int64_t site = 0; site < volume(lattice); ++site)
+      for (int a = 0; a < spins; ++a)
+        for (std::size_t d = 0; d < spins; ++d)
+          for (int c = 0; c < colours; ++c)
+            for (std::size_t e = 0; e < colours; ++e) {
+              const complex<double> z = columns[3 * d + e].at_site(site)(a, c);
+              for (const double number : {z.re, z.im})
+                expected += bits == 32 ? made::raw(static_cast<float>(number), true) : made::raw(number, true);
+            }
+    EXPECT_TRUE(data_of(file, "scidac-binary-data") == std::vector{expected});
+    const auto sums = data_of(file, "scidac-checksum");
+    ASSERT_EQ(sums.size(), 1u);
+    const std::string wanted = made::scidac_checksum(expected, static_cast<std::size_t>(volume(lattice)));
+    for (const char* tag : {"suma", "sumb"}) EXPECT_EQ(*xml_element(sums[0], tag), *xml_element(wanted, tag));
+    EXPECT_EQ(xml_element(data_of(file, "scidac-private-record-xml").at(0), "datatype"), "Lattice");
+    EXPECT_EQ(xml_element(data_of(file, "scidac-private-record-xml").at(0), "typesize"),
+              std::to_string(288 * bits / 8));
+    EXPECT_LE(largest_difference(read_lime_propagator(folder.file("s"), lattice_geometry(lattice), alone), columns),
+              rounding);
+
+    // tmLQCD: twelve fields, in its basis: S' = R S R^+.
+    options.style = propagator_style::etmc;
+    write_lime_propagator(folder.file("e"), columns, options, alone);
+    file = made::contents(folder.file("e"));
+    auto rotated = columns;
+    rotate_basis(rotated, basis_rotation(gamma_basis::tmlqcd));
+    const auto fields = data_of(file, "scidac-binary-data");
+    ASSERT_EQ(fields.size(), 12u);
+    made::bytes theirs;
+    for (std::size_t n = 0; n < 12; ++n) {
+      EXPECT_TRUE(fields[n] == made::all_spinors(rotated[n], bits)) << n;
+      theirs += made::etmc_spinor(rotated[n], bits);  // as `cat` puts twelve files together
+    }
+    EXPECT_EQ(xml_element(data_of(file, "etmc-propagator-format").at(0), "lt"), "2");
+    const auto read_back = read_lime_propagator(folder.file("e"), lattice_geometry(lattice), alone);
+    // Rotations there and back: some 16 terms each.
+    EXPECT_LE(largest_difference(read_back, columns), 2 * rounding + 64 * 0x1p-52);
+    EXPECT_LE(largest_difference(
+                  read_lime_propagator(memory_source("cat", made::view(theirs)), lattice_geometry(lattice), alone),
+                  read_back),
+              0.0);
+    EXPECT_LE(largest_difference(
+                  read_lime_propagator(folder.file("e"), lattice_geometry(lattice), alone, gamma_basis::degrand_rossi),
+                  rotated),
+              rounding);
+  }
+  EXPECT_THROW(write_lime_propagator(folder.file("s"), columns, {}, alone), output_error);  // it exists
+}
+
+TEST(PropagatorReader, RefusesWhatIsDamagedOrIncomplete) {
+  const made::folder folder;
+  const extents lattice{2, 2, 2, 4};
+  const auto columns = random_columns(lattice);
+  for (const auto style : {propagator_style::scidac, propagator_style::etmc}) {
+    propagator_write_options options;
+    options.style = style;
+    options.existing = existing_file::replace;
+    write_lime_propagator(folder.file("p"), columns, options, alone);
+    const made::bytes file = made::contents(folder.file("p"));
+    const auto read = [&](const made::bytes& b, const extents& on) {
+      return read_lime_propagator(memory_source("made", made::view(b)), lattice_geometry(on), alone);
+    };
+    EXPECT_NO_THROW(read(file, lattice));
+    EXPECT_THROW(read(file, {2, 2, 4, 2}), input_error);
+    made::bytes flipped = file;
+    flipped[file.size() - 2000] ^= 1;
+    EXPECT_THROW(read(flipped, lattice), input_error);
+    EXPECT_THROW(read(file + file, lattice), input_error);
+    EXPECT_THROW(read(file.substr(0, file.size() - 320), lattice), input_error);
+    auto infinite = columns;
+    infinite[5].at_site(3)(1, 2).im = std::nan("");
+    write_lime_propagator(folder.file("p"), infinite, options, alone);
+    EXPECT_THROW(read_lime_propagator(folder.file("p"), lattice_geometry(lattice), alone), input_error);
+  }
+  EXPECT_THROW(read_lime_propagator(memory_source("links", made::view(made::scidac(random_links(lattice, 1), 64))),
+                                    lattice_geometry(lattice), alone),
+               input_error);
 }
 
 }  // namespace

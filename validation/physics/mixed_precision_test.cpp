@@ -244,14 +244,10 @@ TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
   const backend::schur_wilson_clover<double> schur(
       std::make_shared<const backend::wilson_clover<double>>(system.ctx, system.links, system.action),
       schur_kind::asymmetric);
-  const backend::schur_wilson_clover<half> half_schur(
-      std::make_shared<const backend::wilson_clover<half>>(system.ctx, system.links, system.action),
-      schur_kind::asymmetric);
   const random_batch<double> full(system.ctx, 2, 67);
   field<double> b = schur.even_like(full.packed);
   schur.prepare_source(b, full.packed);
   const normal_operator outer(schur);
-  const normal_operator inner(half_schur);
   const std::vector<double> shifts{0.0, 1e-3, 0.1, 2.0};
 
   const auto expect_solved = [&](std::vector<field<double>>& x, const multishift_report& reports, double tolerance) {
@@ -280,12 +276,6 @@ TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
   if (!under_sanitizer()) {
     EXPECT_LT(4 * reports[3].columns[0].iterations, reports[0].columns[0].iterations) << "a large shift is easy";
   }
-
-  auto refined = poisoned();
-  expect_solved(refined,
-                refined_multishift_cg<field<half>>(outer, inner, refined, b, shifts, {.tolerance = 1e-9, .limit = 8000},
-                                                   {.delta = 1e-2, .longest_interval = 25}),
-                1e-9);
 }
 
 /// The single-precision Schur operator, which once changes a number of what it is applied to: a flipped bit in the

@@ -403,10 +403,6 @@ class basic_field {
     axpy(y, -a, v);
     return norm2(y);
   }
-  friend void bicgstab_direction(field& x, const field& u, const scalars& a, const scalars& b, const field& v) {
-    update(x, {&u, &v}, {&a, &b},
-           [](number& xi, const number* f, const number* c) { xi = f[0] + c[0] * (xi - c[1] * f[1]); });
-  }
   friend std::pair<scalars, scalars> dot_norm2(const field& u, const field& v) { return {dot(u, v), norm2(u)}; }
   friend std::pair<scalars, scalars> axpy_dot_norm2(field& x, const scalars& a, const field& u, const field& w) {
     demand(!x.same_storage(w), "axpy_dot_norm2: different fields");
@@ -417,7 +413,8 @@ class basic_field {
                                const field& u, const field& v) {
     axpy_pair(x, a, z, b, y);
     const scalars yy = axpy_norm2(y, -b, u);
-    bicgstab_direction(z, y, c, b, v);
+    update(z, {&y, &v}, {&c, &b},
+           [](number& zi, const number* f, const number* s) { zi = f[0] + s[0] * (zi - s[1] * f[1]); });
     return yy;
   }
 

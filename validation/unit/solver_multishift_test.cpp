@@ -143,32 +143,5 @@ TEST(MultishiftCg, SaysWhatCannotBeSolvedAndAnswersZeroSources) {
   EXPECT_THROW(multishift_cg(to_operator(a), x, source, std::vector{0.0, 1.0, 2.0}, {}), input_error);
 }
 
-template <class T>
-class RefinedMultishiftCg : public testing::Test {};
-using inner_precisions = testing::Types<double, float, half>;
-TYPED_TEST_SUITE(RefinedMultishiftCg, inner_precisions);
-
-TYPED_TEST(RefinedMultishiftCg, BringsEveryShiftToATrueResidual) {
-  using low = mock::basic_field<TypeParam>;
-  for (const std::uint64_t seed : {1, 2}) {
-    generator g(seed);
-    const matrix a = positive_matrix(30, 50.0, g), b = random_matrix(30, 3, g);
-    const auto op = to_operator(a);
-    mock::machine device(seed);
-    const mock::field source = to_field(device, b);
-    auto x = solutions_like(source, shifts.size());
-    const auto reports =
-        refined_multishift_cg<low>(op, op, x, source, shifts, {.tolerance = 1e-12, .limit = 2000}, {.delta = 0.05});
-    for (std::size_t s = 0; s < shifts.size(); ++s)
-      for (int n = 0; n < 3; ++n) {
-        const auto& column = reports[s].columns[static_cast<std::size_t>(n)];
-        EXPECT_EQ(column.status, solve_status::converged) << shifts[s] << ' ' << column.why;
-        EXPECT_TRUE(relative_residual(shifted(a, shifts[s]), to_matrix(x[s]).col(n), b.col(n)) <= 1e-12 + 1e-14)
-            << shifts[s];
-        EXPECT_EQ(std::ssize(reports[s].history[static_cast<std::size_t>(n)]), column.iterations + 1);
-      }
-  }
-}
-
 }  // namespace
 }  // namespace plaquette::solver_tests

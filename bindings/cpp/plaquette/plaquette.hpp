@@ -112,6 +112,22 @@ struct link_layout {
   static link_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
 };
 
+enum class smearing_kind {
+  stout,  ///< Morningstar, Peardon, hep-lat/0311018
+  ape,    ///< Albanese et al., Phys. Lett. B 192 (1987) 163
+  hyp     ///< Hasenfratz, Knechtli, hep-lat/0103029
+};
+struct link_smearing {
+  smearing_kind kind = smearing_kind::stout;
+  int steps = 1;
+  double weight = 0.1;   ///< rho of stout; alpha of APE, of (1 - alpha) U + alpha / n sum of n staples
+  bool spatial = false;  ///< stout and APE: only spatial links are smeared, and with spatial staples
+  std::array<double, 3> alpha{0.75, 0.6, 0.3};  ///< of HYP
+};
+struct flow_result;
+struct fixed_gauge;
+enum class gauge_condition { landau, coulomb };
+
 /// Links in SU(3), double precision.
 class gauge_field {
  public:
@@ -129,6 +145,12 @@ class gauge_field {
   const lattice& on() const { return lattice_; }
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
+  /// Returns smeared links.
+  gauge_field smeared(const link_smearing& how) const;
+  /// Returns the gradient flow up to `time`, by Runge-Kutta steps of third order. (Luescher, arXiv:1006.4518)
+  flow_result flow(double time, double step = 0.02) const;
+  /// Returns links in Landau or Coulomb gauge, to theta <= tolerance. (Giusti et al., hep-lat/0104012)
+  fixed_gauge fixed(gauge_condition condition, double tolerance = 1e-12, int sweep_limit = 10000) const;
 
   struct state;
   gauge_field(lattice on, std::shared_ptr<const state> s) : lattice_(std::move(on)), state_(std::move(s)) {}
@@ -137,6 +159,25 @@ class gauge_field {
  private:
   lattice lattice_;
   std::shared_ptr<const state> state_;
+};
+
+/// The flow at one time, in lattice units, by the clover field strength.
+struct flow_point {
+  double time = 0.0, energy_density = 0.0, charge = 0.0;
+};
+struct flow_result {
+  std::vector<flow_point> history{};  ///< at time 0 and after each step
+  std::optional<double> t0{};         ///< where t^2 E passes 0.3, if it does
+  gauge_field links;                  ///< of the last time
+};
+/// Returns the points of a flow's history. Throws error(unusable_input) for times that make no sense.
+std::size_t flow_points(double time, double step);
+struct fixed_gauge {
+  gauge_field links;
+  double functional = 0.0;  ///< average of Re tr U / 3 over the directions of the condition
+  double theta = 0.0;       ///< average of tr Delta^2 / 3, Delta the lattice divergence of A
+  int sweeps = 0;
+  bool converged = false;
 };
 
 // ---- Quarks
@@ -186,6 +227,8 @@ struct source {
   int steps = 5;                    ///< of its smearing
   std::array<int, 3> momentum{0, 0, 0};
   std::uint64_t seed = 1;  ///< of the noise
+  /// What the hops of a Gaussian's smearing have, as smeared links; without, the solver's.
+  std::optional<gauge_field> smearing_links{};
 };
 
 // ---- Results
@@ -221,6 +264,11 @@ struct solve_report {
 /// Mesons psibar Gamma psi, Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d with number a + 2 b + 4 c + 8 d.
 enum class meson : int { scalar = 0, gamma_x = 1, gamma_y = 2, gamma_z = 4, gamma_t = 8, pseudoscalar = 15 };
 
+enum class propagator_style {
+  scidac,  ///< one field as Chroma writes it, DeGrand-Rossi basis
+  etmc     ///< twelve fields as tmLQCD writes them, in its basis
+};
+
 /// The twelve columns of M^-1 from one source; they do not change any more.
 class propagator {
  public:
@@ -231,13 +279,26 @@ class propagator {
   /// Correlators, a number a time of the whole lattice, summed over space, spins and colours.
   std::vector<double> pion() const;
   std::vector<double> rho() const;  ///< averaged over three polarisations, positive
-  /// Returns sum_x e^(-i p x) tr [Gamma S(x) Gamma gamma_5 S(x)^+ gamma_5]: Gamma at source and sink.
-  std::vector<std::complex<double>> correlator(meson number, const std::array<int, 3>& momentum = {0, 0, 0}) const;
+  /// Returns sum_x e^(-i p x) tr [Gamma S(x) Gamma gamma_5 S(x)^+ gamma_5]: Gamma at source and sink. It runs along
+  /// `direction`; the momentum is that of the three others, in ascending order.
+  std::vector<std::complex<double>> correlator(meson number, const std::array<int, 3>& momentum = {0, 0, 0},
+                                               int direction = 3) const;
+  /// Returns sum_x e^(-i p x) tr [P N(x) Nbar(0)], P = (1 + parity gamma_t) / 2, of the proton N = epsilon_abc (u_a^T C
+  /// gamma_5 d_b) u_c with quarks of one mass.
+  std::vector<std::complex<double>> nucleon(int parity = 1, const std::array<int, 3>& momentum = {0, 0, 0}) const;
+  /// Returns the propagator with a sink smeared as Gaussian sources are, with hops of these links.
+  propagator smeared_sink(const gauge_field& links, double radius, int steps) const;
   /// Copies all columns, column 3 spin + colour of the source.
   void copy_to(std::span<double> numbers, const spinor_layout& layout) const;
+  /// Writes a LIME file with SciDAC's checksums, in double precision.
+  void write(const std::string& file, propagator_style style = propagator_style::scidac, bool replace = false) const;
+  /// Reads a LIME file of either style. Normalisation and boundary phases are not converted. Its verdict is "not
+  /// judged".
+  static propagator read(const lattice& on, const std::string& file);
 
   struct state;
   explicit propagator(std::shared_ptr<const state> s) : state_(std::move(s)) {}
+  const std::shared_ptr<const state>& get() const { return state_; }
 
  private:
   std::shared_ptr<const state> state_;
@@ -277,6 +338,13 @@ struct multigrid_options {
 class solver {
  public:
   propagator solve(const source& from, const api::rule& rule = {});
+  /// Solves for a sequential propagator: b(x) = e^(i p x) Gamma S(x) on time slice `time`, S another propagator, else
+  /// 0. (Martinelli, Sachrajda, Nucl. Phys. B 316 (1989) 355)
+  propagator sequential(const propagator& through, meson gamma, int time,
+                        const std::array<int, 3>& momentum = {0, 0, 0}, const api::rule& rule = {});
+  /// Returns a propagator, as one that was read, with the verdict of this solver's reference operator: M S = b for the
+  /// columns b of a source, |b - M S| <= rule.tolerance |b|. Nothing is solved.
+  propagator judged(const propagator& quark, const source& from, const api::rule& rule = {});
   /// Solves for right-hand sides in the caller's memory; x becomes the best solution there is. Throws
   /// error(unusable_input) where an array is too small or holds a number that is not finite.
   solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,

@@ -53,14 +53,28 @@ plaquette::complex<double> noise_at(const source& from, std::uint64_t site) {
   return (bits & 2) != 0 ? plaquette::complex<double>{0.0, sign} : plaquette::complex<double>{sign, 0.0};
 }
 
-plaquette::complex<double> plane_wave(const source& from, const coordinate& x, const extents& lattice) {
+}  // namespace
+
+void require_momentum(const std::array<int, 3>& momentum, const char* of) {
+  for (const int n : momentum)
+    if (n < -(1 << 16) || n > (1 << 16))
+      throw error(code::unusable_input,
+                  std::string(of) + ": expected momenta from -65536 to 65536, found " + std::to_string(n));
+}
+
+plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice) {
   double angle = 0.0;
   for (std::size_t i = 0; i < 3; ++i)
-    angle += 2.0 * std::numbers::pi * ((std::int64_t{from.momentum[i]} * x[i]) % lattice[i]) / lattice[i];
+    angle += 2.0 * std::numbers::pi * ((std::int64_t{momentum[i]} * x[i]) % lattice[i]) / lattice[i];
   return {std::cos(angle), std::sin(angle)};
 }
 
-}  // namespace
+void require_same_lattice(const lattice& a, const lattice& b, const char* what) {
+  if (!(a.get()->geometry == b.get()->geometry))
+    throw error(code::unusable_input, std::string(what) + ": expected a lattice of " + to_string(a.extents()) +
+                                          " on ranks " + to_string(a.grid()) + ", found " + to_string(b.extents()) +
+                                          " on " + to_string(b.grid()));
+}
 
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm) {
@@ -75,9 +89,7 @@ spinor_configuration make_source(const source& from, int column, const gauge_con
   inner.smearing_steps = from.steps;
   require_source_on(inner, geometry.global());
   const bool has_momentum = from.momentum != std::array<int, 3>{0, 0, 0};
-  for (const int n : from.momentum)
-    if (n < -(1 << 16) || n > (1 << 16))
-      throw error(code::unusable_input, "source: expected momenta from -65536 to 65536, found " + std::to_string(n));
+  require_momentum(from.momentum, "source");
   if (has_momentum && from.kind != source_kind::wall)
     throw error(code::unusable_input, "source: only a wall has a momentum, found one for another kind");
   const auto [spin, colour] = component_of_column(column);
@@ -88,7 +100,7 @@ spinor_configuration make_source(const source& from, int column, const gauge_con
       if (x[3] != from.position[3]) continue;
       b(local)(spin, colour) = is_noise(from.kind)
                                    ? noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)))
-                                   : plane_wave(from, x, geometry.global());
+                                   : plane_wave(from.momentum, x, geometry.global());
     }
   return b;
 }

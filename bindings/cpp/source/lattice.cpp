@@ -4,7 +4,11 @@
 #include "bindings/cpp/source/state.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/link_array.hpp"
+#include "cpu_ref/gauge/gauge_fixing.hpp"
+#include "cpu_ref/gauge/gradient_flow.hpp"
+#include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 #ifdef PLAQUETTE_WITH_MPI
 #include "common/comms/mpi_communicator.hpp"
 #endif
@@ -146,6 +150,57 @@ void gauge_field::write(const std::string& file, bool replace) const {
 }
 double gauge_field::plaquette() const {
   return guarded([&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
+}
+
+namespace {
+
+gauge_field field_of(const lattice& on, gauge_configuration links) {
+  return {on,
+          std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)))};
+}
+
+gauge_configuration smeared(const gauge_configuration& links, const link_smearing& how, const communicator& comm) {
+  switch (how.kind) {
+    case smearing_kind::stout:
+      return cpu::stout_smeared(links, {how.steps, how.weight, how.spatial}, comm);
+    case smearing_kind::ape:
+      return cpu::ape_smeared(links, {how.steps, how.weight, how.spatial}, comm);
+    case smearing_kind::hyp:
+      return cpu::hyp_smeared(links, {how.steps, how.alpha[0], how.alpha[1], how.alpha[2]}, comm);
+  }
+  throw error(code::unusable_input, "smearing: expected stout, APE or HYP");
+}
+
+}  // namespace
+
+gauge_field gauge_field::smeared(const link_smearing& how) const {
+  return guarded([&] { return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm)); });
+}
+
+flow_result gauge_field::flow(double time, double step) const {
+  return guarded([&] {
+    cpu::gradient_flow flow(*state_->links, lattice_.get()->comm);
+    const auto history = cpu::flow_history(flow, time, step);
+    flow_result result{.links = field_of(lattice_, flow.links())};
+    for (const auto& point : history) result.history.push_back({point.time, point.energy_density, point.charge});
+    if (const double t0 = cpu::reference_time(history); t0 > 0.0) result.t0 = t0;
+    return result;
+  });
+}
+
+std::size_t flow_points(double time, double step) {
+  return guarded([&] { return static_cast<std::size_t>(cpu::flow_steps(0.0, time, step)) + 1; });
+}
+
+fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
+  return guarded([&] {
+    auto found = cpu::gauge_fixed(
+        *state_->links,
+        condition == gauge_condition::landau ? cpu::gauge_condition::landau : cpu::gauge_condition::coulomb,
+        {.tolerance = tolerance, .sweep_limit = sweep_limit}, lattice_.get()->comm);
+    return fixed_gauge{field_of(lattice_, std::move(found.links)), found.quality.functional, found.quality.theta,
+                       found.sweeps, found.converged};
+  });
 }
 
 }  // namespace v1

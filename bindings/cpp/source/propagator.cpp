@@ -6,6 +6,9 @@
 #include "bindings/cpp/source/state.hpp"
 #include "common/algebra/gamma.hpp"
 #include "common/algebra/largest.hpp"
+#include "common/io/spinor_file.hpp"
+#include "cpu_ref/gauge/gaussian_smearing.hpp"
+#include "cpu_ref/observables/baryons.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 
 namespace plaquette::api {
@@ -49,9 +52,6 @@ std::vector<double> propagator::rho() const {
   return guarded([&] { return cpu::rho_correlator(state_->columns, state_->on.get()->comm); });
 }
 
-namespace {
-
-/// Returns gamma_x^a gamma_y^b gamma_z^c gamma_t^d for a + 2 b + 4 c + 8 d.
 spin_matrix gamma_of(meson number) {
   const int bits = static_cast<int>(number);
   if (bits < 0 || bits > 15)
@@ -62,16 +62,58 @@ spin_matrix gamma_of(meson number) {
   return product;
 }
 
+namespace {
+
+std::vector<std::complex<double>> of_standard(const std::vector<plaquette::complex<double>>& values) {
+  std::vector<std::complex<double>> result;
+  for (const auto& value : values) result.emplace_back(value.re, value.im);
+  return result;
+}
+
 }  // namespace
 
-std::vector<std::complex<double>> propagator::correlator(meson number, const std::array<int, 3>& momentum) const {
+std::vector<std::complex<double>> propagator::correlator(meson number, const std::array<int, 3>& momentum,
+                                                         int direction) const {
   return guarded([&] {
-    const spin_matrix gamma = gamma_of(number);
-    const std::vector<plaquette::complex<double>> values =
-        cpu::momentum_correlator(state_->columns, gamma, momentum, state_->on.get()->comm);
-    std::vector<std::complex<double>> result;
-    for (const auto& value : values) result.emplace_back(value.re, value.im);
-    return result;
+    require_momentum(momentum, "correlator");
+    return of_standard(
+        cpu::momentum_correlator(state_->columns, gamma_of(number), momentum, state_->on.get()->comm, direction));
+  });
+}
+
+std::vector<std::complex<double>> propagator::nucleon(int parity, const std::array<int, 3>& momentum) const {
+  return guarded([&] {
+    require_momentum(momentum, "nucleon");
+    return of_standard(
+        cpu::nucleon_correlator(state_->columns, state_->columns, parity, momentum, state_->on.get()->comm));
+  });
+}
+
+propagator propagator::smeared_sink(const gauge_field& links, double radius, int steps) const {
+  return guarded([&] {
+    require_same_lattice(state_->on, links.on(), "smeared sink");
+    auto s = std::make_shared<propagator::state>(*state_);
+    for (spinor_configuration& column : s->columns)
+      column = cpu::gaussian_smeared(column, *links.get()->links, radius, steps, s->on.get()->comm);
+    return propagator(std::move(s));
+  });
+}
+
+void propagator::write(const std::string& file, propagator_style style, bool replace) const {
+  guarded([&] {
+    propagator_write_options options;
+    options.style =
+        style == propagator_style::etmc ? plaquette::propagator_style::etmc : plaquette::propagator_style::scidac;
+    options.existing = replace ? existing_file::replace : existing_file::keep;
+    options.information = "Plaquette " PLAQUETTE_VERSION ": " + report().verdict().text;
+    write_lime_propagator(file, state_->columns, options, state_->on.get()->comm);
+  });
+}
+
+propagator propagator::read(const lattice& on, const std::string& file) {
+  return guarded([&] {
+    return propagator(std::make_shared<const state>(on, api::source{}, solve_report{},
+                                                    read_lime_propagator(file, on.get()->geometry, on.get()->comm)));
   });
 }
 

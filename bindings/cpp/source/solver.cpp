@@ -171,8 +171,10 @@ struct solver::state {
 namespace {
 
 fields sources_of(const source& from, const gauge_field& links) {
+  const gauge_field& hops = from.smearing_links ? *from.smearing_links : links;
+  require_same_lattice(links.on(), hops.on(), "source");
   fields b;
-  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, *links.get()->links, links.on().get()->comm));
+  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, *hops.get()->links, links.on().get()->comm));
   return b;
 }
 
@@ -185,6 +187,57 @@ propagator solver::solve(const source& from, const api::rule& wanted) {
     const fields b = sources_of(from, links);
     fields x(b.size(), spinor_configuration(links.on().get()->geometry));
     solve_report report = state_->solve(x, b, wanted);
+    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
+  });
+}
+
+propagator solver::sequential(const propagator& through, meson gamma, int time, const std::array<int, 3>& momentum,
+                              const api::rule& wanted) {
+  return guarded([&] {
+    require_rule(wanted);
+    require_momentum(momentum, "sequential source");
+    const lattice& on = state_->links.on();
+    require_same_lattice(on, through.on(), "sequential source");
+    const lattice_geometry& geometry = on.get()->geometry;
+    if (time < 0 || time >= geometry.global()[3])
+      throw error(code::unusable_input, "sequential source: expected a time from 0 to " +
+                                            std::to_string(geometry.global()[3] - 1) + ", found " +
+                                            std::to_string(time));
+    const spin_matrix vertex = gamma_of(gamma);
+    fields b = through.get()->columns, x(b.size(), spinor_configuration(geometry));
+    for (spinor_configuration& column : b)
+      for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+        const coordinate at = geometry.to_global(geometry.local_coordinate(site));
+        spinor<double>& value = column.at_site(site);
+        value = at[3] == time ? plane_wave(momentum, at, geometry.global()) * (vertex * value) : spinor<double>{};
+      }
+    solve_report report = state_->solve(x, b, wanted);
+    if (!through.verdict().passed)
+      for (column_result& c : report.columns) c.passed = false, c.status = "made of a propagator that did not pass";
+    return propagator(std::make_shared<const propagator::state>(on, through.from(), std::move(report), std::move(x)));
+  });
+}
+
+propagator solver::judged(const propagator& quark, const source& from, const api::rule& wanted) {
+  return guarded([&] {
+    require_rule(wanted);
+    const gauge_field& links = state_->links;
+    require_same_lattice(links.on(), quark.on(), "propagator");
+    const fields b = sources_of(from, links);
+    fields x = quark.get()->columns;
+    solve_report report;
+    const stopwatch judging;
+    for (std::size_t n = 0; n < b.size(); ++n) {
+      report.columns.push_back({.iterated = nan,
+                                .device = nan,
+                                .reference = nan,
+                                .tolerance = 0.0,
+                                .iterations = 0,
+                                .passed = false,
+                                .status = "converged"});
+      state_->judge(report.columns.back(), x[n], b[n], wanted.tolerance, 0);
+    }
+    report.judging_seconds = judging.seconds();
     return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
   });
 }
@@ -394,8 +447,10 @@ namespace {
 
 source_description description_of(const source& from, const extents& lattice) {
   source_description result;
-  if (from.momentum != std::array<int, 3>{0, 0, 0} || from.kind == source_kind::z2 || from.kind == source_kind::z4)
-    throw error(code::unusable_input, "overlap: expected a point, a Gaussian or a wall without momentum as source");
+  if (from.smearing_links || from.momentum != std::array<int, 3>{0, 0, 0} || from.kind == source_kind::z2 ||
+      from.kind == source_kind::z4)
+    throw error(code::unusable_input,
+                "overlap: expected a point, a Gaussian of its own links or a wall without momentum as source");
   result.kind = from.kind == source_kind::point  ? plaquette::source_kind::point
                 : from.kind == source_kind::wall ? plaquette::source_kind::wall
                                                  : plaquette::source_kind::gaussian;

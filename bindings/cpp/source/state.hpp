@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
 #include "common/lattice/fermion_action.hpp"
@@ -72,6 +73,15 @@ communicator ranks_of(const std::optional<int>& fortran_communicator);
 inline plaquette::complex<double> inner(const std::complex<double>& z) { return {z.real(), z.imag()}; }
 /// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
 fermion_action inner(const action& quarks);
+
+/// Returns gamma_x^a gamma_y^b gamma_z^c gamma_t^d for a + 2 b + 4 c + 8 d. Throws error(unusable_input) for others.
+spin_matrix gamma_of(meson number);
+/// Throws error(unusable_input) for momenta that no lattice needs.
+void require_momentum(const std::array<int, 3>& momentum, const char* of);
+/// Returns exp(i p x), p = 2 pi momentum / L of the spatial directions.
+plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice);
+/// Throws error(unusable_input) unless both are on lattices with the same extents and grid.
+void require_same_lattice(const lattice& a, const lattice& b, const char* what);
 
 /// Returns right-hand side `column` of a source. Throws error(unusable_input) where it does not fit on the lattice.
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,

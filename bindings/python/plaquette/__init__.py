@@ -23,12 +23,16 @@ import numpy as np
 from . import _c
 from ._c import PlaquetteError
 
-__all__ = ["Correlator", "Dirac", "Gauge", "Lattice", "Overlap", "PlaquetteError", "Propagator", "Residuals", "Solution",
+__all__ = ["Correlator", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Overlap", "PlaquetteError", "Propagator", "Residuals", "Solution",
            "Solver", "Source", "Verdict", "has_gpu", "krylov", "multigrid", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"double": 0, "single": 1, "half": 2}
 _KINDS = {"point": 0, "wall": 1, "gaussian": 2, "z2": 3, "z4": 4}
+_SMEARINGS = {"stout": 0, "ape": 1, "hyp": 2}
+_CONDITIONS = {"landau": 0, "coulomb": 1}
+_STYLES = {"scidac": 0, "etmc": 1}
+_DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
 _BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
 
 
@@ -94,7 +98,7 @@ class Verdict:
         columns = tuple(Residuals(r.iterated, r.device, r.reference, r.tolerance, r.iterations, bool(r.passed))
                         for r in results)
         worst = max((c.reference if c.reference == c.reference else float("inf") for c in columns), default=float("inf"))
-        return Verdict(code == 0 and all(c.passed for c in columns), worst, max(c.tolerance for c in columns), code, columns)
+        return Verdict(code == 0 and all(c.passed for c in columns), worst, max((c.tolerance for c in columns), default=0.0), code, columns)
 
 
 class Correlator(np.ndarray):
@@ -222,15 +226,68 @@ class Gauge(_Object):
         return average.value
 
 
+    def _made(self, handle: Any) -> "Gauge":
+        links = Gauge.__new__(Gauge)
+        links.lattice, links._handle = self.lattice, handle
+        return links
+
+    def smeared(self, kind: str = "stout", steps: int = 1, weight: float = 0.1, spatial: bool = False,
+                alpha: Sequence[float] = (0.75, 0.6, 0.3)) -> "Gauge":
+        """Returns smeared links: stout (weight rho), ape (weight alpha) or hyp (with the three numbers alpha)."""
+        how = _c.Smearing(kind=_choice(_SMEARINGS, kind, "smearing"), steps=steps, spatial=int(spatial), weight=weight,
+                          alpha=(ctypes.c_double * 3)(*alpha))
+        handle = _c.Gauge()
+        _c.call("plaquette_gauge_smear", ctypes.byref(handle), self._handle, ctypes.byref(how))
+        return self._made(handle)
+
+    def flow(self, time: float, step: float = 0.02) -> "Flow":
+        """Returns the gradient flow up to a time. (arXiv:1006.4518)"""
+        points, t0, handle = ctypes.c_size_t(), ctypes.c_double(), _c.Gauge()
+        rows = int(np.ceil(time / step * (1.0 - 1e-12))) + 1 if step > 0.0 and 0.0 <= time / step <= 1e6 else 1
+        history = np.empty((rows, 3))
+        _c.call("plaquette_gauge_flow", ctypes.byref(handle), self._handle, time, step,
+                history.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), history.size, ctypes.byref(points),
+                ctypes.byref(t0))
+        return Flow(*history.T, None if np.isnan(t0.value) else t0.value, self._made(handle))
+
+    def fixed(self, condition: str = "landau", tolerance: float = 1e-12, sweep_limit: int = 10000) -> "FixedGauge":
+        """Returns links in Landau or Coulomb gauge. (hep-lat/0104012)"""
+        handle, quality = _c.Gauge(), (ctypes.c_double * 2)()
+        code = _c.call("plaquette_gauge_fix", ctypes.byref(handle), self._handle,
+                       _choice(_CONDITIONS, condition, "gauge"), tolerance, sweep_limit, quality, numbers_are_there=True)
+        return FixedGauge(self._made(handle), quality[0], quality[1], code == 0)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Times, <E> and topological charge by the clover field strength; t0 where t^2 E passes 0.3; the last links."""
+    times: np.ndarray
+    energies: np.ndarray
+    charges: np.ndarray
+    t0: float | None
+    links: Gauge
+
+
+@dataclass(frozen=True)
+class FixedGauge:
+    """Links, the average of Re tr U / 3, theta, and whether theta met its tolerance."""
+    links: Gauge
+    functional: float
+    theta: float
+    converged: bool
+
+
 @dataclass
 class Source:
-    """A right-hand side for each spin and colour. A wall may have a momentum; z2 and z4 are noise on a time slice."""
+    """A right-hand side for each spin and colour. A wall may have a momentum; z2 and z4 are noise on a time slice. The hops
+    of a Gaussian are those of `links`, as smeared ones; without, of the solver's."""
     kind: str = "point"
     position: Sequence[int] = (0, 0, 0, 0)
     momentum: Sequence[int] = (0, 0, 0)
     radius: float = 2.0
     steps: int = 5
     seed: int = 1
+    links: Gauge | None = None
 
     def _structure(self) -> Any:
         return _c.Source(kind=_choice(_KINDS, self.kind, "source"), position=(ctypes.c_int * 4)(*self.position),
@@ -291,10 +348,36 @@ class Propagator(_Object):
         """Returns the vector meson, averaged over polarisations."""
         return self._fetch("plaquette_rho", (self.lattice.extents[3],), np.float64)
 
-    def meson(self, number: int, momentum: Sequence[int] = (0, 0, 0)) -> Correlator:
-        """Returns the meson of Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d, number = a + 2 b + 4 c + 8 d."""
-        return self._fetch("plaquette_meson", (self.lattice.extents[3],), np.complex128, number,
+    def meson(self, number: int, momentum: Sequence[int] = (0, 0, 0), along: str = "t") -> Correlator:
+        """Returns the meson of Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d, number = a + 2 b + 4 c + 8 d. It runs along
+        x, y, z or t; the momentum is that of the other three, in this order."""
+        direction = _choice(_DIRECTIONS, along, "along")
+        return self._fetch("plaquette_meson_along", (self.lattice.extents[direction],), np.complex128, number, direction,
                            (ctypes.c_int * 3)(*momentum))
+
+    def nucleon(self, parity: int = 1, momentum: Sequence[int] = (0, 0, 0)) -> Correlator:
+        """Returns the proton of three such quarks, projected by (1 + parity gamma_t) / 2."""
+        return self._fetch("plaquette_nucleon", (self.lattice.extents[3],), np.complex128, parity,
+                           (ctypes.c_int * 3)(*momentum))
+
+    def smeared_sink(self, links: Gauge, radius: float = 2.0, steps: int = 5) -> "Propagator":
+        """Returns the propagator with a sink smeared as Gaussian sources are, with hops of these links."""
+        handle = _c.Propagator()
+        _c.call("plaquette_propagator_smear", ctypes.byref(handle), self._handle, links._handle, radius, steps,
+                numbers_are_there=True)
+        return Propagator(self.lattice, handle, self.verdict)
+
+    def write(self, file: str, style: str = "scidac", replace: bool = False) -> None:
+        """Writes a LIME file as Chroma (scidac) or tmLQCD (etmc) has it."""
+        _c.call("plaquette_propagator_write", self._handle, str(file).encode(), _choice(_STYLES, style, "style"),
+                int(replace))
+
+    @classmethod
+    def read(cls, file: str, lattice: Lattice) -> "Propagator":
+        """Reads a LIME file of either style. Its verdict is false: Solver.judged gives it one."""
+        handle = _c.Propagator()
+        _c.call("plaquette_propagator_read", ctypes.byref(handle), lattice._handle, str(file).encode())
+        return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
 
     def columns(self, out: np.ndarray | None = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> np.ndarray:
         """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
@@ -324,10 +407,28 @@ class Solver(_Object):
     def solve(self, source: Source, tolerance: float = 1e-10, iteration_limit: int = 10000,
               judge: bool = True) -> Propagator:
         """Returns the propagator of a source."""
+        rule = ctypes.byref(_rule(tolerance, iteration_limit, judge))
+        what = ctypes.byref(source._structure())
+        if source.links is not None:
+            return self._propagator("plaquette_propagator_solve_smeared", what, source.links._handle, rule)
+        return self._propagator("plaquette_propagator_solve", what, rule)
+
+    def _propagator(self, function: str, *arguments: Any) -> Propagator:
         handle, results = _c.Propagator(), (_c.Result * 12)()
-        code = _c.call("plaquette_propagator_solve", ctypes.byref(handle), self._handle, ctypes.byref(source._structure()),
-                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
+        code = _c.call(function, ctypes.byref(handle), self._handle, *arguments, results, numbers_are_there=True)
         return Propagator(self.lattice, handle, Verdict._of(results, code))
+
+    def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
+        """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
+        return self._propagator("plaquette_propagator_judge", quark._handle, ctypes.byref(source._structure()),
+                                ctypes.byref(_rule(tolerance, 1, True)))
+
+    def sequential(self, through: Propagator, meson: int, time: int, momentum: Sequence[int] = (0, 0, 0),
+                   tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True) -> Propagator:
+        """Returns the propagator of the source e^(ipx) Gamma S(x) on a time slice, S another propagator."""
+        return self._propagator("plaquette_propagator_sequential", through._handle, meson, time,
+                                (ctypes.c_int * 3)(*momentum),
+                                ctypes.byref(_rule(tolerance, iteration_limit, judge)))
 
     def solve_for(self, b: np.ndarray, axes: str | None = None, x: np.ndarray | None = None, tolerance: float = 1e-10,
                   iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi") -> Solution:

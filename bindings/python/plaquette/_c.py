@@ -107,6 +107,11 @@ class Source(_Options):
                 ("radius", c_double), ("seed", c_uint64)]
 
 
+class Smearing(_Options):
+    _fields_ = [("size", c_size_t), ("kind", c_int), ("steps", c_int), ("spatial", c_int), ("reserved", c_int),
+                ("weight", c_double), ("alpha", c_double * 3)]
+
+
 class KrylovOptions(_Options):
     _fields_ = [("size", c_size_t), ("device", c_int), ("outer", c_int), ("inner", c_int), ("columns", c_int)]
 
@@ -146,15 +151,28 @@ _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
 _declare("plaquette_gauge_file_extents", c_char_p, c_int * 4)
 _declare("plaquette_gauge_write", Gauge, c_char_p, c_int)
 _declare("plaquette_gauge_plaquette", Gauge, POINTER(c_double))
+_declare("plaquette_gauge_smear", POINTER(Gauge), Gauge, POINTER(Smearing))
+_declare("plaquette_gauge_flow", POINTER(Gauge), Gauge, c_double, c_double, _numbers, c_size_t, POINTER(c_size_t),
+         POINTER(c_double))
+_declare("plaquette_gauge_fix", POINTER(Gauge), Gauge, c_int, c_double, c_int, _numbers)
 _declare("plaquette_krylov_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(KrylovOptions))
 _declare("plaquette_multigrid_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(MultigridOptions))
 _declare("plaquette_solver_setup_seconds", Solver, POINTER(c_double))
 _declare("plaquette_solve", Solver, c_void_p, c_void_p, c_size_t, c_int, POINTER(SpinorLayout), POINTER(Rule), c_void_p)
 _declare("plaquette_propagator_solve", POINTER(Propagator), Solver, POINTER(Source), POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_solve_smeared", POINTER(Propagator), Solver, POINTER(Source), Gauge, POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_sequential", POINTER(Propagator), Solver, Propagator, c_int, c_int, c_int * 3, POINTER(Rule),
+         c_void_p)
+_declare("plaquette_propagator_judge", POINTER(Propagator), Solver, Propagator, POINTER(Source), POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_smear", POINTER(Propagator), Propagator, Gauge, c_double, c_int)
+_declare("plaquette_propagator_write", Propagator, c_char_p, c_int, c_int)
+_declare("plaquette_propagator_read", POINTER(Propagator), Lattice, c_char_p)
 _declare("plaquette_propagator_results", Propagator, c_void_p)
 _declare("plaquette_pion", Propagator, _numbers, c_size_t)
 _declare("plaquette_rho", Propagator, _numbers, c_size_t)
 _declare("plaquette_meson", Propagator, c_int, c_int * 3, _numbers, c_size_t)
+_declare("plaquette_meson_along", Propagator, c_int, c_int, c_int * 3, _numbers, c_size_t)
+_declare("plaquette_nucleon", Propagator, c_int, c_int * 3, _numbers, c_size_t)
 _declare("plaquette_propagator_copy", Propagator, c_void_p, c_size_t, POINTER(SpinorLayout))
 _declare("plaquette_operator_create", POINTER(Operator), Gauge, POINTER(Action), c_int)
 _declare("plaquette_operator_apply", Operator, c_void_p, c_void_p, c_size_t, POINTER(SpinorLayout), c_int)

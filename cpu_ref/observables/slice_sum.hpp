@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Sums over the slices across one direction, with a plane wave.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/algebra/complex.hpp"
+#include "common/comms/communicator.hpp"
+#include "common/error.hpp"
+#include "common/lattice/geometry.hpp"
+
+namespace plaquette::cpu {
+
+/// Returns, for each coordinate of the whole lattice along `direction`, the sum of term(x) over the slice across it. A
+/// term is `Count` numbers. The sites of a row in x are summed first, then the rows in lexicographic order, then the
+/// ranks; across x, rows do not come into it. Collective.
+template <std::size_t Count, class Term>
+std::vector<std::array<double, Count>> sum_over_slices(const lattice_geometry& geometry, const communicator& comm,
+                                                       int direction, Term&& term) {
+  if (direction < 0 || direction >= dimensions)
+    throw input_error("a correlator's direction: expected 0 to 3 (x, y, z, t), found " + std::to_string(direction));
+  const extents& local = geometry.local();
+  const std::int64_t rows = geometry.local_volume() / local[0];
+  const int pieces = direction == 0 ? local[0] : 1;  // of a row
+  std::vector<std::array<double, Count>> sums(static_cast<std::size_t>(rows * pieces));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    coordinate x = geometry.local_coordinate(row * local[0]);
+    for (x[0] = 0; x[0] < local[0]; ++x[0]) {
+      const std::array<double, Count> value = term(x);
+      auto& sum = sums[static_cast<std::size_t>(row * pieces + (direction == 0 ? x[0] : 0))];
+      for (std::size_t i = 0; i < Count; ++i) sum[i] += value[i];
+    }
+  }
+  std::vector<std::array<double, Count>> slices(static_cast<std::size_t>(geometry.global()[direction]));
+  for (std::int64_t at = 0; at < rows * pieces; ++at) {
+    const coordinate x = geometry.to_global(geometry.local_coordinate(at * (local[0] / pieces)));
+    for (std::size_t i = 0; i < Count; ++i)
+      slices[static_cast<std::size_t>(x[direction])][i] += sums[static_cast<std::size_t>(at)][i];
+  }
+  comm.sum(std::span<double>(slices.front().data(), slices.size() * Count));
+  return slices;
+}
+
+/// Returns exp(-i p x) over the three directions other than `direction`, in ascending order: p_i = 2 pi momentum[i] /
+/// L_i.
+inline complex<double> conjugate_wave(const coordinate& global, const extents& lattice,
+                                      const std::array<int, 3>& momentum, int direction) {
+  double angle = 0.0;
+  for (int mu = 0, i = 0; mu < dimensions; ++mu)
+    if (mu != direction)
+      angle -= 2.0 * std::numbers::pi *
+               static_cast<double>((std::int64_t{momentum[static_cast<std::size_t>(i++)]} * global[mu]) % lattice[mu]) /
+               lattice[mu];
+  return {std::cos(angle), std::sin(angle)};
+}
+
+/// Returns sum over each slice of exp(-i p x) term(x), term(x) a complex number. Collective.
+template <class Term>
+std::vector<complex<double>> fourier_sum_over_slices(const lattice_geometry& geometry, const communicator& comm,
+                                                     int direction, const std::array<int, 3>& momentum, Term&& term) {
+  const auto sums = sum_over_slices<2>(geometry, comm, direction, [&](const coordinate& x) {
+    const complex<double> value =
+        conjugate_wave(geometry.to_global(x), geometry.global(), momentum, direction) * term(x);
+    return std::array{value.re, value.im};
+  });
+  std::vector<complex<double>> correlator;
+  for (const auto& sum : sums) correlator.push_back({sum[0], sum[1]});
+  return correlator;
+}
+
+}  // namespace plaquette::cpu

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ladder/dirac-gpu/7_columns.cu: like 6_half, but a thread takes four columns of a site: a link is loaded, and its
+// third row computed, once for all.
+#include "ladder/dirac-gpu/half.hpp"
+
+namespace ladder::dirac_gpu {
+namespace {
+
+struct columns_body {
+  lattice l;
+  half_links links;
+  half_spinors spinors;
+  complex<float>* out;
+
+  LADDER_BOTH void operator()(int site) const {
+    spinor<float> sum[columns]{};
+    add_hops(sum, l, site, links, spinors);
+    for (int column = 0; column < columns; ++column) store(out, column, site, l.sites, sum[column]);
+  }
+};
+
+class four_columns : public half_rung {
+ public:
+  using half_rung::half_rung;
+  void run() override { for_each_index(p.sites, columns_body{order, links(), spinors(), result_.data()}); }
+};
+
+const add<four_columns> rung_7("dirac-gpu", 7, "columns", 4e-4, "like 6, but a thread takes four columns");
+
+}  // namespace
+}  // namespace ladder::dirac_gpu
