@@ -36,6 +36,8 @@ def predicted(options, problem, gpus, found):
         done = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except OSError as problem_of_file:
         raise ReportError(f"--program: {options.program} cannot be started: {problem_of_file.strerror}") from None
+    if done.returncode != 0 and "no process grid" not in done.stderr:
+        raise ReportError(f"--program: {options.program} ended with {done.returncode}: {done.stderr.strip() or 'no message'}")
     return {(operator, layout, precision, int(reals), int(rhs)): float(gflops)
             for operator, layout, precision, reals, rhs, gflops in ROW.findall(done.stdout)}
 
@@ -66,6 +68,8 @@ def draw(figure, options, found):
             axis.minorticks_off()
             axis.set_xlabel("GPUs")
             axis.set_title(title_of(problem), fontsize=9)
+    if not pairs:
+        raise ReportError(f"--program: {options.program} expects nothing of the cases that were timed")
     axes[0][0].set_ylabel("TFLOP/s, measured and expected")
     axes[1][0].set_ylabel("TFLOP/s, expected")
     entries = [Line2D([], [], color=COLOUR[case[2]], label=case[2]) for case in shown]

@@ -79,7 +79,7 @@ def write(fig, path, force):
     os.close(handle)
     try:
         fig.savefig(beside)
-        if beside.endswith(".png"):  # 256 colours: a third of the bytes, and nobody sees the difference
+        if beside.endswith(".png"):  # 256 colours: a third of the bytes, and no difference that can be seen
             with Image.open(beside) as picture:
                 colours = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
             colours.save(beside, optimize=True)

@@ -269,13 +269,13 @@ PLAQUETTE_PUBLIC int plaquette_meson(plaquette_propagator propagator, int meson,
 /* Does the same along direction 0 to 3; the momentum is that of the three other directions, in ascending order. */
 PLAQUETTE_PUBLIC int plaquette_meson_along(plaquette_propagator propagator, int meson, int direction,
                                            const int momentum[3], double* correlator, size_t length);
-/* The proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
+/* Computes the proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
 PLAQUETTE_PUBLIC int plaquette_nucleon(plaquette_propagator propagator, int parity, const int momentum[3],
                                        double* correlator, size_t length);
 /* Makes a propagator whose sink is smeared as Gaussian sources are, with hops of these links. */
 PLAQUETTE_PUBLIC int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator,
                                                 plaquette_gauge links, double radius, int steps);
-/* Write and read LIME files: one field as Chroma writes it, or twelve as tmLQCD does, in its basis. A propagator that was
+/* Writes and reads LIME files: one field as Chroma writes it, or twelve as tmLQCD does, in its basis. A propagator that was
    read was not judged. */
 enum { PLAQUETTE_SCIDAC = 0, PLAQUETTE_ETMC = 1 };
 PLAQUETTE_PUBLIC int plaquette_propagator_write(plaquette_propagator propagator, const char* file, int style,
@@ -311,8 +311,8 @@ typedef struct {
 #define PLAQUETTE_OVERLAP_DEFAULTS                                         \
   {sizeof(plaquette_overlap_options), PLAQUETTE_CPU, 8, 4, 0, 1.4, 1e-6,   \
    {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}, 1}
-/* Also compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Residuals of solutions
-   are then judged with that sign function. */
+/* Makes a solver, and compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Before
+   a solve that is judged it does so as accurately as the tolerance needs. Residuals are then judged with that sign function. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
                                               const plaquette_overlap_options* options);
 PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* index);

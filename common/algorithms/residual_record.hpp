@@ -64,7 +64,11 @@ class residual_record {
     return iteration_ / rule_.check_interval > checked_at_ / rule_.check_interval || iteration_ >= rule_.limit;
   }
   void note_check() { checked_at_ = iteration_; }
-  bool stop_is_wanted() { return stop_was_wanted_ = rule_.interrupted && rule_.interrupted(); }
+  bool stop_is_wanted() {
+    const bool stop = rule_.interrupted && rule_.interrupted();
+    stop_was_wanted_ = stop_was_wanted_ || stop;
+    return stop;
+  }
 
   /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
   scalars unconverged(const scalars& rr) const {

@@ -102,7 +102,7 @@ struct column_report {
   /// the tolerance is not the one of a solve that was left alone.
   bool stopped = false;
 
-  /// Returns whether the solution has the bits of a solve that nobody stopped. A column that ended by a way of its own
+  /// Returns whether the solution has the bits of a solve that was not stopped. A column that ended by a way of its own
   /// may owe that to the moment of the stop.
   bool is_of_whole_solve() const { return status == solve_status::converged && !stopped && (why.empty() || at_floor); }
 };

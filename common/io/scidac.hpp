@@ -40,11 +40,11 @@ struct scidac_field {
 scidac_field find_scidac_field(const byte_source& source, const std::vector<lime_record>& records,
                                scidac_content content, const std::optional<extents>& lattice = {});
 
-/// Returns the records that begin a SciDAC file of one volume. `dims`: the extents, a blank behind each.
-std::string scidac_file_records(const std::string& dims, const std::string& title);
-
 /// Returns all fields of this kind, in order; throws as that does, but for their number.
 std::vector<scidac_field> find_scidac_fields(const byte_source& source, const std::vector<lime_record>& records,
                                              scidac_content content);
+
+/// Returns the records that begin a SciDAC file of one volume. `dims`: the extents, a blank behind each.
+std::string scidac_file_records(const std::string& dims, const std::string& title);
 
 }  // namespace plaquette

@@ -172,8 +172,9 @@ std::string records_before(const extents& lattice, const propagator_write_option
 
 std::optional<extents> lime_propagator_lattice(const byte_source& source) {
   const auto records = lime_records(source);
-  for (const scidac_content content : {scidac_content::propagator, scidac_content::spinor})
-    if (const auto fields = find_scidac_fields(source, records, content); !fields.empty())
+  for (const auto& [content, count] :
+       {std::pair{scidac_content::propagator, 1}, std::pair{scidac_content::spinor, int{spin_colours}}})
+    if (const auto fields = find_scidac_fields(source, records, content); std::ssize(fields) == count)
       return fields.front().lattice;
   return std::nullopt;
 }
@@ -212,12 +213,12 @@ void write_lime_propagator(const std::string& path, std::span<const spinor_confi
   const lattice_geometry& geometry = columns.front().geometry();
   const bool is_whole = options.style == propagator_style::scidac;
   const spin_matrix rotation = basis_rotation(options.basis.value_or(basis_of(options.style)));
-  const bool is_rotated = rotation != spin_matrix::identity();
-  const auto site_of = [&](std::int64_t site) {
-    propagator_site at_site{};
-    for (std::size_t n = 0; n < at_site.size(); ++n) at_site[n] = columns[n].at_site(site);
-    return is_rotated ? rotated_site(at_site, rotation) : at_site;
-  };
+  std::vector<spinor_configuration> rotated;  // a copy where there is something to rotate
+  if (rotation != spin_matrix::identity()) {
+    rotated.assign(columns.begin(), columns.end());
+    rotate_basis(rotated, rotation);
+    columns = rotated;
+  }
   const int bytes = options.precision_bits / 8;
   const auto store = [&](std::span<std::byte> data, std::size_t at, const complex<double>& z) {
     store_real_of(data.data() + at * bytes, z.re, options.precision_bits, true);
@@ -229,25 +230,26 @@ void write_lime_propagator(const std::string& path, std::span<const spinor_confi
   std::vector<site_array> arrays;
   for (int n = 0; n < (is_whole ? 1 : spin_colours); ++n) {
     const bool is_last = is_whole || n == spin_colours - 1;
-    arrays.push_back(
-        {per_site, checksum_kind::scidac,
-         [&, n](std::int64_t site, std::span<std::byte> data) {
-           const propagator_site s = site_of(site);
-           if (is_whole)
-             return for_each_qdp_number(
-                 [&](std::size_t at, std::size_t column, int a, int c) { store(data, at, s[column](a, c)); });
-           for (int a = 0; a < spins; ++a)
-             for (int c = 0; c < colours; ++c)
-               store(data, static_cast<std::size_t>(2 * (colours * a + c)), s[static_cast<std::size_t>(n)](a, c));
-         },
-         [&, n, is_last](const site_checksum& checksum) {
-           std::string after = std::string(lime_padding(data_bytes), '\0') + scidac_checksum_record(checksum);
-           if (is_last && !options.last_record.first.empty())
-             after += lime_text_record(options.last_record.first, options.last_record.second, true, true);
-           return surroundings{records_before(geometry.global(), options, n) +
-                                   lime_header("scidac-binary-data", data_bytes, false, false),
-                               std::move(after)};
-         }});
+    arrays.push_back({per_site, checksum_kind::scidac,
+                      [&, n](std::int64_t site, std::span<std::byte> data) {
+                        if (is_whole)
+                          return for_each_qdp_number([&](std::size_t at, std::size_t column, int a, int c) {
+                            store(data, at, columns[column].at_site(site)(a, c));
+                          });
+                        const spinor<double>& s = columns[static_cast<std::size_t>(n)].at_site(site);
+                        for (int a = 0; a < spins; ++a)
+                          for (int c = 0; c < colours; ++c)
+                            store(data, static_cast<std::size_t>(2 * (colours * a + c)), s(a, c));
+                      },
+                      [&, n, is_last](const site_checksum& checksum) {
+                        std::string after =
+                            std::string(lime_padding(data_bytes), '\0') + scidac_checksum_record(checksum);
+                        if (is_last && !options.last_record.first.empty())
+                          after += lime_text_record(options.last_record.first, options.last_record.second, true, true);
+                        return surroundings{records_before(geometry.global(), options, n) +
+                                                lime_header("scidac-binary-data", data_bytes, false, false),
+                                            std::move(after)};
+                      }});
   }
   write_site_arrays(path, options.existing, geometry, arrays, comm);
 }

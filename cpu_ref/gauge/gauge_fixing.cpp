@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,12 @@
 
 namespace plaquette::cpu {
 namespace {
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
 
 constexpr int directions_of(gauge_condition condition) { return condition == gauge_condition::landau ? 4 : 3; }
 
@@ -44,8 +51,7 @@ void sweep(gauge_transformation& g, const gauge_configuration& links, int direct
            const communicator& comm) {
   for (int parity = 0; parity < 2; ++parity) {
     for_each_site(links.geometry(), [&](const coordinate& x) {
-      const coordinate global = links.geometry().to_global(x);
-      if ((global[0] + global[1] + global[2] + global[3]) % 2 != parity) return;
+      if ((x[0] + x[1] + x[2] + x[3]) % 2 != parity) return;
       su3<double> whole = g(x), w = whole * neighbours_of(links, g, x, directions);
       for (const su2_subgroup& subgroup : su2_subgroups) {
         const quaternion<double> h = overrelaxed_maximum(projected(w, subgroup), omega);
@@ -88,9 +94,9 @@ fixed_gauge gauge_fixed(const gauge_configuration& links, gauge_condition condit
   if (!(rule.tolerance > 0.0 && std::isfinite(rule.tolerance) && rule.sweep_limit >= 0 && rule.overrelaxation >= 1.0 &&
         rule.overrelaxation < 2.0))
     throw input_error(
-        "gauge fixing: expected a tolerance above 0, sweeps from 0 and an overrelaxation from 1 to below 2, found " +
-        std::to_string(rule.tolerance) + ", " + std::to_string(rule.sweep_limit) + " and " +
-        std::to_string(rule.overrelaxation));
+        "gauge fixing: expected a tolerance above 0, sweeps from 0 and an overrelaxation from 1 to below 2, "
+        "found " +
+        text_of(rule.tolerance) + ", " + std::to_string(rule.sweep_limit) + " and " + text_of(rule.overrelaxation));
   require_current_ghosts(links, comm, "gauge_fixed");
   const int directions = directions_of(condition);
   gauge_transformation g = no_transformation(links.geometry(), comm);

@@ -94,7 +94,7 @@ flow_measurement measure_field_strength(const gauge_configuration& links, const 
 int flow_steps(double from, double last, double step) {
   constexpr double most_steps = 1e6;
   const double steps = std::ceil((last - from) / step * (1.0 - 1e-12));
-  if (!(last >= from && step > 0.0 && steps <= most_steps))
+  if (!(last >= from && step > 0.0 && std::isfinite(step) && steps <= most_steps))
     throw input_error("gradient flow: expected a time from " + std::to_string(from) +
                       " and a positive step, at most a million steps, found time " + std::to_string(last) +
                       " and step " + std::to_string(step));

@@ -74,6 +74,9 @@ std::vector<complex<double>> nucleon_correlator(std::span<const spinor_configura
                                                 const std::array<int, 3>& momentum, const communicator& comm) {
   require_propagator(up);
   require_propagator(down);
+  if (!(up.front().geometry().global() == down.front().geometry().global() &&
+        up.front().geometry().local() == down.front().geometry().local()))
+    throw input_error("a nucleon needs two quarks on one lattice and process grid, found two");
   if (parity != 1 && parity != -1)
     throw input_error("a nucleon's parity: expected 1 or -1, found " + std::to_string(parity));
   const spin_matrix g = gamma_matrix(1) * gamma_matrix(3) * gamma_matrix(4);

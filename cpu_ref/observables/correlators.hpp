@@ -18,7 +18,7 @@ namespace plaquette::cpu {
 /// source. DeGrand-Rossi basis. Twelve columns.
 using propagator = std::vector<spinor_configuration>;
 
-/// Throws input_error unless there are twelve columns.
+/// Throws input_error unless there are twelve columns, on one lattice and process grid.
 void require_propagator(std::span<const spinor_configuration> columns);
 
 /// Returns C(t) = sum over x of Re tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ] for each time t of the whole

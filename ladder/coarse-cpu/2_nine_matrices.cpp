@@ -8,7 +8,7 @@ namespace {
 
 class by_matrices : public coarse_rung {
  public:
-  by_matrices(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_(p, blocks, 4 - 1.3) {}
+  by_matrices(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_(p, blocks, diagonal) {}
 
   void run() override {
     for (std::size_t column = 0; column < columns; ++column)

@@ -7,7 +7,7 @@ namespace {
 
 class lanes : public coarse_rung {
  public:
-  lanes(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_({p, blocks, 4 - 1.3}) {}
+  lanes(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_({p, blocks, diagonal}) {}
   void run() override {
     for (std::size_t column = 0; column < columns; ++column) matrices_.apply<1>(&out[column], &in[column]);
   }

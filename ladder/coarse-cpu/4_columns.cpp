@@ -8,7 +8,7 @@ namespace {
 
 class four_columns : public coarse_rung {
  public:
-  four_columns(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_({p, blocks, 4 - 1.3}) {}
+  four_columns(size s, std::uint64_t seed) : coarse_rung(s, seed), matrices_({p, blocks, diagonal}) {}
   void run() override { matrices_.apply<columns>(out.data(), in.data()); }
 
  private:

@@ -35,7 +35,7 @@ class library : public coarse_rung {
 
  private:
   coarse_matrices matrices() const {
-    const nine_matrices ours(p, blocks, 4 - 1.3);
+    const nine_matrices ours(p, blocks, diagonal);
     coarse_matrices theirs(*geometry_, n);
     for (int site = 0; site < ours.sites; ++site)
       for (int k = 0; k < 1 + hops; ++k)

@@ -12,12 +12,13 @@ namespace ladder::coarse {
 
 using dense::number, dense::vector, transfer::columns;
 inline constexpr int n = 16, hops = 8;
+inline constexpr double mass = -1.3, diagonal = 4 + mass;  ///< of the Wilson operator
 
 class coarse_rung : public rung {
  public:
   coarse_rung(size s, std::uint64_t seed)
       : p(transfer::extents_of(s), seed, INFINITY),
-        m(p),
+        m(p, mass),
         blocks({p.extent, 12}, {2, 2, 2, 2}, transfer::random_vectors(n / 2, std::size_t(p.sites) * 12, seed + 1)),
         in(transfer::random_vectors(columns, blocks.coarse.size(), seed + 2)),
         out(in) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ladder/dirac-gpu/8_library.cpp: like 7_columns, but by the library's hopping term (gpu/dirac/hopping_term.hpp).
-// Blocks of threads are tiles of the lattice, so that neighbours come from the cache; a tuner finds their shape;
-// numbers of a site are loaded 16 bytes at a time. gpu/dirac/NOTES.md says what each of these gains.
+// Blocks of threads are tiles of the lattice, so that neighbours come from the cache. A tuner finds their shape.
+// Numbers of a site are loaded 16 bytes at a time. gpu/dirac/NOTES.md says what each of these gains.
 #include "gpu/dirac/hopping_term.hpp"
 
 #include "ladder/dirac-cpu/problem.hpp"

@@ -43,7 +43,7 @@ LADDER_BOTH void make_third_row(link<R>& u) {
                -(a.re * b.im + a.im * b.re - c.re * d.im - c.im * d.re)};
   }
 }
-/// The same of two rows that are stored.
+/// Reads links of which two rows are stored.
 template <class R>
 struct two_rows {
   const complex<R>* numbers;  ///< as whole_links; the third row is not read

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/multigrid/4_k_cycle.cpp: like 3_hops, but with a third grid: a few steps of GCR around its cycle stand for the
+// ladder/multigrid/4_k_cycle.cpp: like 3_hops, but with a third grid. A few steps of GCR around its cycle stand for the
 // inverse of P^+ M P. The cost of an inverse grows with the cube of the volume. (Notay, Vassilevski 2008)
 #include "ladder/multigrid/k_cycle.hpp"
 

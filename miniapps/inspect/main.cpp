@@ -251,6 +251,11 @@ exit_status inspect_lime_propagator(const std::string& path, const extents& latt
 exit_status inspect(const std::string& path, const flow_choice& flow, const communicator& world) {
   const file_source source(path);
   const std::string start = source.read_text(0, std::min<std::uint64_t>(source.size(), 64));
+  const bool has_links =
+      !start.starts_with("\x89HDF") && !start.starts_with("$MeshFormat") && !start.starts_with("PlaqDG01");
+  const auto propagator = start.starts_with(lime_magic) ? lime_propagator_lattice(source) : std::nullopt;
+  if (flow.time > 0.0 && (!has_links || propagator))
+    throw input_error(printable(path) + ": expected a configuration where --flow is given, found a file without links");
   if (start.starts_with("\x89HDF")) return inspect_hdf5(path, world);
   const bool is_root = world.rank() == 0;
   if (start.starts_with("$MeshFormat")) return is_root ? inspect_mesh(path) : exit_status::success;
@@ -261,7 +266,7 @@ exit_status inspect(const std::string& path, const flow_choice& flow, const comm
       fmt::print("kind       checkpoint of plaquette-make-configuration\n");
       print_state(state);
     }
-    if (const auto lattice = lime_propagator_lattice(source)) return inspect_lime_propagator(path, *lattice, world);
+    if (propagator) return inspect_lime_propagator(path, *propagator, world);
   }
   return inspect_gauge(path, flow, world);
 }

@@ -251,6 +251,10 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   choose_precisions(options, raw, line);
   options.preconditioning = raw.preconditioning == "symmetric" ? schur_kind::symmetric : schur_kind::asymmetric;
   options.basis = parse_gamma_basis(raw.basis);
+  if (options.write_propagator.ends_with(".lime") && options.basis != gamma_basis::degrand_rossi &&
+      options.basis != gamma_basis::tmlqcd)
+    throw input_error("--basis: expected degrand-rossi or tmlqcd for " + printable(options.write_propagator) +
+                      ", since a LIME file does not tell its basis, found " + raw.basis);
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options.shared, *step, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);

@@ -52,7 +52,7 @@ std::string why_exceptional(const std::vector<low_mode>& modes) {
   return "";
 }
 
-void check_modes(verification& checks, const std::vector<low_mode>& modes, const multigrid_solver& solver,
+void check_modes(verification& checks, const std::vector<low_mode>& modes, int wanted, const multigrid_solver& solver,
                  const gauge_input& gauge, const fermion_action& action, const communicator& world) {
   const lattice_geometry& geometry = gauge.links.geometry();
   spinor_configuration v(geometry), mv(geometry);
@@ -72,6 +72,7 @@ void check_modes(verification& checks, const std::vector<low_mode>& modes, const
     for (const double off : {sums[0] - 1.0, sums[1] - m.value, sums[2] - m.chirality, std::sqrt(sums[3]) - m.residual})
       keep_largest(worst, std::abs(off));
   }
+  checks.add("low modes of gamma_5 M: as many as wanted", std::ssize(modes) == wanted);
   // A number of M v is a sum of some hundred, and has the error of links of which two rows are stored.
   checks.add("low modes of gamma_5 M, against the textbook", worst,
              operator_norm_estimate(action) * (8.0 * 0x1p-53 + gauge.distance_from_su3));

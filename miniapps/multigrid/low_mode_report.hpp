@@ -24,7 +24,7 @@ std::string why_exceptional(const std::vector<low_mode>& modes);
 
 /// Adds the check that values, residuals and chiralities are those of the solver's vectors, by the textbook operator.
 /// Collective.
-void check_modes(verification& checks, const std::vector<low_mode>& modes, const multigrid_solver& solver,
+void check_modes(verification& checks, const std::vector<low_mode>& modes, int wanted, const multigrid_solver& solver,
                  const gauge_input& gauge, const fermion_action& action, const communicator& world);
 
 /// Returns [{value, residual, chirality, missed}]

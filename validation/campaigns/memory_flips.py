@@ -83,11 +83,14 @@ def main():
             except subprocess.TimeoutExpired:
                 tally.add("bad", what, "hangs")
                 continue
-            if result.status == SUCCESS:
+            said = "\n".join(line for line in result.err.splitlines() if not line.startswith("flipped bit "))
+            if said == result.err.rstrip("\n"):
+                tally.add("bad", what, "no bit was flipped")
+            elif result.status == SUCCESS:
                 wrong = program.wrong_results()
                 tally.add("bad" if wrong else "harmless", what, f"verified, and wrong: {wrong}; {result.err}")
             else:
-                told = result.status > 0 and (result.last_line().startswith("VERIFIED   FAILED") or result.err)
+                told = result.status > 0 and (result.last_line().startswith("VERIFIED   FAILED") or said)
                 tally.add("refused" if told else "bad", what, f"status {result.status}: {result.err}")
     return tally.end()
 

@@ -936,7 +936,10 @@ class matrix_rational {
   vector solved(double shift, const vector& b) const {
     const auto of = [&](const vector& v) -> vector { return h_ * vector(h_ * v) + shift * v; };
     vector x = vector::Zero(b.size()), r = b, p = b;
-    for (double rr = r.squaredNorm(), end = 1e-28 * rr; rr > end;) {
+    double rr = r.squaredNorm();
+    const double end = 1e-28 * rr;
+    constexpr int limit = 20000;
+    for (int steps = 0; rr > end && steps < limit; ++steps) {
       const vector ap = of(p);
       const double alpha = rr / p.dot(ap).real();
       x += alpha * p;

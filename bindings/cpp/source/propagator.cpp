@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 #include "bindings/cpp/source/state.hpp"
 #include "common/algebra/gamma.hpp"
@@ -101,12 +103,20 @@ propagator propagator::smeared_sink(const gauge_field& links, double radius, int
 
 void propagator::write(const std::string& file, propagator_style style, bool replace) const {
   guarded([&] {
+    const communicator& comm = state_->on.get()->comm;
+    std::array<double, 1> size{0.0};  // of all numbers: not finite where one of them is not, or is beyond 1e150
+    for (const spinor_configuration& column : state_->columns)
+      for (std::int64_t site = 0; site < column.geometry().local_volume(); ++site)
+        size[0] += norm2(column.at_site(site));
+    comm.sum(std::span(size));
+    if (!std::isfinite(size[0]))
+      throw error(code::unusable_input, "propagator: expected finite numbers for " + file + ", found others");
     propagator_write_options options;
     options.style =
         style == propagator_style::etmc ? plaquette::propagator_style::etmc : plaquette::propagator_style::scidac;
     options.existing = replace ? existing_file::replace : existing_file::keep;
     options.information = "Plaquette " PLAQUETTE_VERSION ": " + report().verdict().text;
-    write_lime_propagator(file, state_->columns, options, state_->on.get()->comm);
+    write_lime_propagator(file, state_->columns, options, comm);
   });
 }
 

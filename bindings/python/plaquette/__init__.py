@@ -295,6 +295,11 @@ class Source:
                          seed=self.seed)
 
 
+def _refuse_links_of(source: Source) -> None:
+    if source.links is not None:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, "source: expected one without links of its own here")
+
+
 def _action(mass: float, csw: float, csw_temporal: float | None, anisotropy: float, nu: float,
             boundary_phase: Sequence[complex]) -> Any:
     return _c.Action(mass=mass, csw=csw, csw_temporal=csw if csw_temporal is None else csw_temporal,
@@ -420,6 +425,7 @@ class Solver(_Object):
 
     def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
         """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
+        _refuse_links_of(source)
         return self._propagator("plaquette_propagator_judge", quark._handle, ctypes.byref(source._structure()),
                                 ctypes.byref(_rule(tolerance, 1, True)))
 
@@ -570,6 +576,7 @@ class Overlap(_Object):
     def solve(self, source: Source, masses: Sequence[float], tolerance: float = 1e-10, iteration_limit: int = 3000,
               judge: bool = True) -> list[Propagator]:
         """Returns a propagator for each mass; masses ascend."""
+        _refuse_links_of(source)
         handles = (_c.Propagator * len(masses))()
         _c.call("plaquette_overlap_solve", handles, self._handle, ctypes.byref(source._structure()),
                 (ctypes.c_double * len(masses))(*masses), len(masses),

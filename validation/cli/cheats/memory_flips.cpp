@@ -4,7 +4,10 @@
 /// and vectors of a solve. The linker puts the functions __wrap_* here in the place of the honest ones. An event is a
 /// field that is made, a question whether to stop, or a stage that begins.
 ///   PLAQUETTE_FLIP="EVENT,DRAW"  at that event, 1 the first, a bit of all fields that live flips; the number says
-///   which PLAQUETTE_FLIP="0,0"         none does; the events are counted
+///   which
+///
+///   PLAQUETTE_FLIP="0,0"         none does; the events are counted
+///
 /// Both tell on stderr. The same numbers flip the same bit where the program has one thread.
 #include <cstddef>
 #include <cstdint>
