@@ -395,8 +395,8 @@ overlap_settings settings_of(const overlap_options& options) {
 }
 
 /// Compares sign(H) outside the modes of H with that of the CPU's Wilson operator, by another recurrence, on a random
-/// vector, unless it was done as accurately before: modes and residuals are then judged with the right operator. Throws
-/// where they differ by more than `delta`.
+/// vector. Modes and residuals are then judged with the right operator. Does nothing where it was done as accurately
+/// before. Throws where they differ by more than `delta`.
 void require_sign_of_reference(overlap_solver::state& s, double delta) {
   if (s.compared_to <= delta) return;
   const double finer = std::max(1e-13, 0.1 * delta);
