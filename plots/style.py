@@ -51,16 +51,20 @@ def plain(text):
     return text.encode("utf-8", "replace").decode("utf-8").replace("$", r"\$")
 
 
-def figure(panels=1):
-    """A figure with `panels` axes side by side."""
+PANEL = 5.4, 4.0  # inches
+
+
+def figure(panels=1, rows=1):
+    """A figure with `panels` axes, side by side in each row."""
     apply()
-    fig, axes = plt.subplots(1, panels, figsize=(5.4 * panels, 4.0), squeeze=False)
-    return fig, list(axes[0])
+    columns = panels // rows
+    fig, axes = plt.subplots(rows, columns, figsize=(PANEL[0] * columns, PANEL[1] * rows), squeeze=False)
+    return fig, list(axes.flat)
 
 
 def sign(fig, reports):
     """Writes under the figure what its data were made by."""
-    width = 100 * len(fig.axes)
+    width = round(100 * fig.get_figwidth() / PANEL[0])
     lines = [line for report in reports for text in plain(provenance(report)).split("\n") for line in textwrap.wrap(text, width)]
     lines = list(dict.fromkeys(lines))
     if len(lines) > 4:

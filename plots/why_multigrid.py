@@ -54,7 +54,7 @@ def main():
     given = style.arguments(__doc__, "why_multigrid.png", several=False).parse_args()
     report, why = explanation_of(given.report)
     picture = why.get("picture")
-    figure, axes = style.figure(panels=4 if picture else 2)
+    figure, axes = style.figure(panels=4, rows=2) if picture else style.figure(panels=2)
     draw_errors(axes[0], why["errors"])
     draw_coherence(axes[1], why["coherence"])
     if picture:
