@@ -65,7 +65,7 @@ def command(arguments, ranks=1, program=SOLVER):
 def run(*arguments, ranks=1, program=SOLVER, **options):
     return Result(subprocess.run(command(arguments, ranks, program), env=environment(ranks), text=True, errors="replace",
                                  stdin=subprocess.DEVNULL, stdout=options.pop("stdout", subprocess.PIPE),
-                                 stderr=subprocess.PIPE, timeout=120, **options))
+                                 stderr=subprocess.PIPE, timeout=240, **options))
 
 
 class Started(subprocess.Popen):
