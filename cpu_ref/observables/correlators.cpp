@@ -15,8 +15,7 @@ void require_propagator(std::span<const spinor_configuration> columns) {
   if (columns.size() != spin_colours)
     throw input_error("a correlator needs the 12 columns of a propagator, found " + std::to_string(columns.size()));
   for (const spinor_configuration& column : columns)
-    if (!(column.geometry().global() == columns.front().geometry().global() &&
-          column.geometry().local() == columns.front().geometry().local()))
+    if (!(column.geometry() == columns.front().geometry()))
       throw input_error("a correlator needs columns on one lattice and process grid, found two");
 }
 

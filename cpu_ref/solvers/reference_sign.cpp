@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/solvers/reference_sign.hpp"
 
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -8,8 +9,10 @@
 #include "common/algorithms/multishift_cg.hpp"
 #include "common/algorithms/squared_map.hpp"
 #include "common/algorithms/zolotarev.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
 
@@ -96,6 +99,25 @@ spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, c
   m.apply(next, sum);
   scale(next, uniform_scalars(next, 1.0 / highest));
   return times_gamma5(next, psi.geometry());
+}
+
+double sign_off_from_reference(plaquette::overlap_solver& solver, const sign_handle& sign,
+                               const gauge_configuration& links, const fermion_action& action, double lowest,
+                               double highest, double delta, double finer, const communicator& world,
+                               const std::function<bool()>& interrupted) {
+  const sign_of_rest rest = solver.apply_to_rest(sign, solver.random_vectors(1), delta);
+  spinor_configuration psi(links.geometry()), image(links.geometry());
+  rest.x->get(0, psi);
+  rest.image->get(0, image);
+  exchange_ghosts(psi, world);
+  return distance(image, sign_by_chebyshev_series(psi, links, action, lowest, highest, finer, world, interrupted),
+                  world);
+}
+
+double distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& world) {
+  const auto sum = sum_over_sites<1>(
+      a.geometry(), world, [&](const coordinate& x) -> std::array<double, 1> { return {norm2(a(x) + -1.0 * b(x))}; });
+  return std::sqrt(sum[0]);
 }
 
 }  // namespace plaquette::cpu

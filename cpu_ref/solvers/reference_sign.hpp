@@ -8,6 +8,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/overlap_solver.hpp"
 
 namespace plaquette::cpu {
 
@@ -26,5 +27,15 @@ spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, c
                                               const fermion_action& action, double lowest, double highest, double delta,
                                               const communicator& world,
                                               const std::function<bool()>& interrupted = nullptr);
+
+/// Returns |a - b| for a random vector, a = sign(H) outside the modes of H by `solver` to `delta`, b by
+/// sign_by_chebyshev_series to `finer` on these links. Meaningless where `interrupted` has said so. Collective.
+double sign_off_from_reference(plaquette::overlap_solver& solver, const sign_handle& sign,
+                               const gauge_configuration& links, const fermion_action& action, double lowest,
+                               double highest, double delta, double finer, const communicator& world,
+                               const std::function<bool()>& interrupted = nullptr);
+
+/// Returns |a - b|. Collective.
+double distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& world);
 
 }  // namespace plaquette::cpu

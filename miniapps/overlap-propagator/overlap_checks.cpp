@@ -32,20 +32,6 @@ spinor_configuration exported(const vectors_handle& x, const lattice_geometry& g
   return psi;
 }
 
-/// |a - b|
-double distance(overlap_stages& stages, const spinor_configuration& a, const spinor_configuration& b) {
-  const lattice_geometry& geometry = stages.run.geometry;
-  std::array<double, 1> sum{0.0};
-  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    const coordinate at = geometry.local_coordinate(site);
-    for (int s = 0; s < spins; ++s)
-      for (int c = 0; c < colours; ++c) sum[0] += norm2(a(at)(s, c) - b(at)(s, c));
-  }
-  stages.run.world.sum(std::span(sum));
-  stages.run.progress.clear();
-  return std::sqrt(sum[0]);
-}
-
 /// sign(H) on lattices of any size: the modes' part by their eigenvalues, the rest by a polynomial with the suite's
 /// Wilson operator on the CPU, by another recurrence. One random vector.
 void check_against_series(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
@@ -54,17 +40,13 @@ void check_against_series(overlap_stages& stages, const sign_choice& choice, con
   run.begin("comparison with a polynomial of the CPU");
   // A sign function of the CPU takes long compared with one of a GPU: there a cheaper one stands for all.
   const double delta = run.gpu && stages.volume() > 16384.0 ? std::max(choice.delta, 1e-4) : choice.delta;
-  const sign_of_rest rest = stages.solver.apply_to_rest(sign, stages.solver.random_vectors(1), delta);
-  spinor_configuration psi = exported(rest.x, run.geometry);
-  const spinor_configuration ours = exported(rest.image, run.geometry);
-  exchange_ghosts(psi, run.world);
   const double finer = std::max(1e-13, 0.1 * delta);
-  const spinor_configuration theirs =
-      cpu::sign_by_chebyshev_series(psi, stages.gauge.links, stages.options.shared.action, choice.rest_lowest,
-                                    choice.rest_highest, finer, run.world, [&] { return run.control.should_stop(); });
+  const double off = cpu::sign_off_from_reference(stages.solver, sign, stages.gauge.links, stages.options.shared.action,
+                                                  choice.rest_lowest, choice.rest_highest, delta, finer, run.world,
+                                                  [&] { return run.control.should_stop(); });
+  run.progress.clear();
   run.stop_if_requested();
-  stages.checks().add("sign function against a polynomial of the CPU", distance(stages, ours, theirs),
-                      delta + finer + rounding_of_sign(record));
+  stages.checks().add("sign function against a polynomial of the CPU", off, delta + finer + rounding_of_sign(record));
 }
 
 /// The same function by another way on the CPU, one random vector.
@@ -82,7 +64,9 @@ void check_against_rational(overlap_stages& stages, const kernel_modes& modes, c
                                      1.01 * modes.highest, run.world, [&] { return run.control.should_stop(); });
   run.stop_if_requested();
   // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
-  stages.checks().add("sign function against the rational function of the CPU", distance(stages, ours, theirs),
+  const double off = cpu::distance(ours, theirs, run.world);
+  run.progress.clear();
+  stages.checks().add("sign function against the rational function of the CPU", off,
                       choice.delta + 2e-12 * modes.highest / lowest);
 }
 

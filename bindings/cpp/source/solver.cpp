@@ -399,21 +399,12 @@ overlap_settings settings_of(const overlap_options& options) {
 /// before. Throws where they differ by more than `delta`.
 void require_sign_of_reference(overlap_solver::state& s, double delta) {
   if (s.compared_to <= delta) return;
-  const double finer = std::max(1e-13, 0.1 * delta);
-  const lattice::state& on = *s.links.on().get();
-  const sign_of_rest rest = s.solver->apply_to_rest(s.sign, s.solver->random_vectors(1), delta);
-  spinor_configuration x(on.geometry), image(on.geometry);
-  rest.x->get(0, x);
-  rest.image->get(0, image);
-  exchange_ghosts(x, on.comm);
-  const sign_options range = s.sign->options();
-  const spinor_configuration expected = cpu::sign_by_chebyshev_series(
-      x, *s.links.get()->links, kernel_action(settings_of(s.options)), range.lowest, range.highest, finer, on.comm);
-  const auto sum = cpu::sum_over_sites<1>(on.geometry, on.comm, [&](const coordinate& at) -> std::array<double, 1> {
-    return {norm2(image(at) + -1.0 * expected(at))};
-  });
   constexpr double rounding = 1e-12;
-  const double off = std::sqrt(sum[0]);
+  const double finer = std::max(1e-13, 0.1 * delta);
+  const sign_options range = s.sign->options();
+  const double off =
+      cpu::sign_off_from_reference(*s.solver, s.sign, *s.links.get()->links, kernel_action(settings_of(s.options)),
+                                   range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
   if (!(off <= delta + finer + rounding)) {
     char text[160];
     std::snprintf(text, sizeof text,
