@@ -99,7 +99,7 @@ struct column_report {
   bool at_floor = false;
   int mismatches = 0;  ///< how often the two residuals disagreed by more than rounding explains
   /// The caller wanted a stop while the column was iterated, which may have changed its solution. Even one that meets
-  /// the tolerance is then not the one of a solve that was left alone.
+  /// the tolerance is then not that of a whole solve.
   bool stopped = false;
 
   /// Returns whether the solution has the bits of a solve that was not stopped. A column that ended by a way of its own

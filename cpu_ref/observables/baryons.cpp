@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The proton's contraction. With G = C gamma_5 = gamma_y gamma_t gamma_5, G^T = -G and gamma_t G^+ gamma_t = -G,
 //   Nbar_g' = -epsilon_a'b'c' ubar_c'g' (dbar_b' G ubar_a'^T).
-// The u quarks of N find those of Nbar in two ways; the exchange has the sign of the permutation:
+// The u quarks of N find those of Nbar in two ways. The exchange has the sign of the permutation.
 //   <N_g Nbar_g'> = epsilon_abc epsilon_a'b'c' Q_bb'(alpha,alpha')
-//                   [ U_aa'(alpha,alpha') U_cc'(g,g') - U_ac'(alpha,g') U_ca'(g,alpha') ],   Q = -G D G.
+//                   [ U_aa'(alpha,alpha') U_cc'(g,g') - U_ac'(alpha,g') U_ca'(g,alpha') ].
+// Here Q = -G D G.
 #include "cpu_ref/observables/baryons.hpp"
 
 #include <string>
@@ -74,8 +75,7 @@ std::vector<complex<double>> nucleon_correlator(std::span<const spinor_configura
                                                 const std::array<int, 3>& momentum, const communicator& comm) {
   require_propagator(up);
   require_propagator(down);
-  if (!(up.front().geometry().global() == down.front().geometry().global() &&
-        up.front().geometry().local() == down.front().geometry().local()))
+  if (!(up.front().geometry() == down.front().geometry()))
     throw input_error("a nucleon needs two quarks on one lattice and process grid, found two");
   if (parity != 1 && parity != -1)
     throw input_error("a nucleon's parity: expected 1 or -1, found " + std::to_string(parity));

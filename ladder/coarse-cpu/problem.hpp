@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What all rungs of this ladder start from: the Wilson operator M of the ladder `solvers` on random links, P of the
-/// ladder `transfer`, and four random vectors of the coarse lattice. The operator is out = P^+ M P in. A coarse site
-/// has n = 16 numbers: 8 vectors of both chiralities.
+/// What all rungs of this ladder start from. M is the Wilson operator of the ladder `solvers` on random links, P that
+/// of the ladder `transfer`. There are four random vectors of the coarse lattice. The operator is out = P^+ M P in. A
+/// coarse site has n = 16 numbers: 8 vectors of both chiralities.
 #pragma once
 
 #include "ladder/solvers/problem.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/multigrid/6_library.cpp: like 5_polynomial, but by the library (common/solvers/multigrid_solver.hpp): single
-// precision in cycles, kernels of the ladders dirac-cpu, transfer and coarse-cpu, even sites alone on each lattice.
+// ladder/multigrid/6_library.cpp: like 5_polynomial, but by the library (common/solvers/multigrid_solver.hpp).
+// Cycles are in single precision and on the even sites of each lattice. Kernels are those at the top of the ladders
+// dirac-cpu, transfer and coarse-cpu.
 #include "cpu_ref/solvers.hpp"
 #include "ladder/multigrid/problem.hpp"
 
