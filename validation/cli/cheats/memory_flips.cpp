@@ -3,8 +3,7 @@
 /// A program in whose fields a bit flips while it works: in links of operators, null vectors, coarse operators, modes,
 /// and vectors of a solve. The linker puts the functions __wrap_* here in the place of the honest ones. An event is a
 /// field that is made, a question whether to stop, or a stage that begins.
-///   PLAQUETTE_FLIP="EVENT,DRAW"  at that event, 1 the first, a bit of all fields that live flips; the number says
-///   which
+///   PLAQUETTE_FLIP="EVENT,DRAW"  flips bit number DRAW of all live fields at that event, 1 the first
 ///
 ///   PLAQUETTE_FLIP="0,0"         none does; the events are counted
 ///
