@@ -64,8 +64,8 @@ struct gcr_directions {
     Field some = gather_columns(x, list);
     s = on_p(std::move(s));
     for (const column_run& run : runs_of(list)) {
-      const auto columns = std::span<const int>(list).subspan(static_cast<std::size_t>(run.first),
-                                                              static_cast<std::size_t>(run.count));
+      const auto columns =
+          std::span<const int>(list).subspan(static_cast<std::size_t>(run.first), static_cast<std::size_t>(run.count));
       Field part = view(some, run.first, run.count);
       std::vector<Field> p_of_run;
       std::vector<scalars> s_of_run;

@@ -178,6 +178,9 @@ class multigrid {
     parameters_.set_shape(shape);
   }
 
+  /// Of cycles that are made from here on.
+  void use_coarsest_steps(int count) { parameters_.coarsest_steps = count; }
+
   /// Every rank holds the lattices from `number` on whole, in cycles that are made from here on; 0: none.
   void use_whole_lattices(std::size_t number) { parameters_.whole_from = number; }
 

@@ -110,6 +110,8 @@ struct tuning_choices {
   /// At most so often null vectors are improved where a trial converges slowly. 0: no trial, and the shape stays.
   int trials = 4;
   bool shape = true;  ///< of the cycle; solvers that read answers at once keep theirs
+  /// Of the coarsest lattice: more of them where cycles converge very slowly and that helps.
+  bool coarsest_steps = true;
   coarse_device offload = coarse_device::same;
   /// The first lattice that every rank holds whole, 0: none. Not given: tried, where there are several ranks.
   std::optional<std::size_t> whole_from{};
@@ -158,6 +160,7 @@ struct tuning_report {
   } seconds;
   /// What a cycle leaves of the residual, before the first and after each improvement of the null vectors.
   std::vector<double> trial_rates{};
+  int coarsest_steps = 0;                 ///< that solves take
   cycle_shape cycle{};                    ///< that solves take
   std::vector<cycle_trial> shapes{};      ///< that were tried
   std::size_t whole_from = 0;             ///< as solves have it
