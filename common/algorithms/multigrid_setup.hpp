@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,6 +144,27 @@ class multigrid {
   /// x = about M^-1 b for full fields of the coarse lattice `number`, of `columns` columns or fewer.
   any_operator<coarse_field> coarse_inverse(std::size_t number, int columns) const {
     return factory().inverse(number, columns);
+  }
+
+  /// Returns what the solver of the coarsest lattice leaves of a residual that it has left before, from random sources:
+  /// the largest of some. Near 1 where it misses a mode. Collective.
+  double left_by_coarsest() const {
+    constexpr int columns = 12, rounds = 2;
+    const level& last = levels_.back();
+    const auto inverse = coarse_inverse(levels_.size(), columns);
+    coarse_field r = last.from_finer->coarse_like(columns), x = like(r), mx = like(r);
+    library_.fill_random(r, parameters_.seed + 994);
+    auto before = norm2(r), after = before;
+    for (int round = 0; round < rounds; ++round) {
+      inverse.apply(x, r);
+      library_.apply_full(mx, x, *last.operator_numbers);
+      before = after;
+      after = axpy_norm2(r, uniform_scalars(r, -1.0), mx);
+    }
+    double largest = 0.0;
+    for (const auto& left2 : host_values(ratio(after, before)))
+      if (const double left = std::sqrt(left2.re); !(left <= largest)) largest = left;
+    return largest;
   }
 
   /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean

@@ -12,7 +12,7 @@ bool is_worth_improving(const std::vector<double>& rates, int most_improvements)
 }
 
 std::optional<cycle_shape> next_shape(const std::vector<cycle_trial>& tried) {
-  constexpr double slow = 0.5;
+  constexpr double slow = 0.5, very_slow = 0.7;
   const smoother_kind smoother = tried.front().shape.smoother;
   const bool by_polynomials = smoother == smoother_kind::polynomial;
   const int fine = by_polynomials ? 7 : 6;
@@ -23,8 +23,8 @@ std::optional<cycle_shape> next_shape(const std::vector<cycle_trial>& tried) {
     wanted.push_back({cycle_kind::k, 3, {fine, 2}, smoother});
   else if (rate < slow)
     wanted.push_back({cycle_kind::v, 1, steps, smoother});
-  if (rate >= very_slow_rate) wanted.push_back({cycle_kind::k, 3, steps, smoother});
-  if (rate >= very_slow_rate && by_polynomials) wanted.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
+  if (rate >= very_slow) wanted.push_back({cycle_kind::k, 3, steps, smoother});
+  if (rate >= very_slow && by_polynomials) wanted.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
   for (const cycle_shape& shape : wanted)
     if (std::ranges::find(tried, shape, &cycle_trial::shape) == tried.end()) return shape;
   return std::nullopt;

@@ -115,7 +115,8 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock whole(library_);
     tuning_report report;
     trial_columns_ = open.columns;
-    improve_while_slow(report, open);
+    if (open.coarsest_steps && open.trials > 0) find_coarsest_steps(report);
+    improve_while_slow(report, open.trials);
     report.coarsest_steps = multigrid_->parameters().coarsest_steps;
     report.cycle = multigrid_->parameters().shape();
     if (open.shape) choose_shape(report);
@@ -329,38 +330,28 @@ class multigrid_solver_of final : public multigrid_solver {
 
   /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
   /// helps.
-  void improve_while_slow(tuning_report& report, const tuning_choices& open) {
-    while (open.trials > 0) {
+  void improve_while_slow(tuning_report& report, int most_improvements) {
+    while (most_improvements > 0) {
       const work_clock watch(library_);
-      double rate = rate_of_cycle();
-      if (open.coarsest_steps) rate = rate_with_more_coarsest_steps(rate);
-      report.trial_rates.push_back(rate);
+      report.trial_rates.push_back(rate_of_cycle());
       report.seconds.trial += watch.seconds();
-      if (!is_worth_improving(report.trial_rates, open.trials)) return;
+      if (!is_worth_improving(report.trial_rates, most_improvements)) return;
       cycle_.reset();
       multigrid_->improve();
     }
   }
 
-  /// Doubles the steps on the coarsest lattice while cycles converge very slowly and that helps: a mode that they miss
-  /// is taken out by nothing else. Returns the rate then.
-  double rate_with_more_coarsest_steps(double rate) {
-    constexpr int most = 256;
-    constexpr double helps = 0.9;
-    const auto take = [this](int steps) {
-      multigrid_->use_coarsest_steps(steps);
-      cycle_.reset();
-    };
-    for (int steps; rate > very_slow_rate && (steps = multigrid_->parameters().coarsest_steps) <= most / 2;) {
-      take(2 * steps);
-      const double found = rate_of_cycle();
-      if (!(found < helps * rate)) {
-        take(steps);
-        break;
-      }
-      rate = found;
+  /// Gives the coarsest lattice more steps where its solver stalls and does not with more. A mode that it misses may
+  /// stop a solve, while the trial converges.
+  void find_coarsest_steps(tuning_report& report) {
+    const work_clock watch(library_);
+    const int steps = multigrid_->parameters().coarsest_steps;
+    for (const int factor : {1, 2, 4}) {
+      multigrid_->use_coarsest_steps(factor * steps);
+      if (!(multigrid_->left_by_coarsest() > stalling_rate)) break;
+      if (factor == 4) multigrid_->use_coarsest_steps(steps);
     }
-    return rate;
+    report.seconds.trial += watch.seconds();
   }
 
   /// Takes the cycle with which solves are fastest, where its steps are fixed.

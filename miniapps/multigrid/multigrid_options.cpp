@@ -94,7 +94,7 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
   line.integer("--coarsest-modes", p.coarsest_modes, "Lowest modes taken out on the coarsest lattice", 0, 512);
   line.integer("--coarsest-steps", p.coarsest_steps,
-               "GCR steps at most on the coarsest lattice (where not given: more, where a trial gains much by it)", 1,
+               "GCR steps at most on the coarsest lattice (where not given: up to four times as many, if it stalls)", 1,
                1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
