@@ -746,8 +746,7 @@ direction_block<typename Sign::Field> recycled_directions(
     auto sum = like(z, kept, as<typename Sign::InnerField>);
     zero(sum);
     for (std::size_t i = 0; i < earlier.size(); ++i)
-      add_combinations(sum, earlier[i].directions(),
-                       block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
+      add_combinations(sum, earlier[i].directions(), block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
     convert(z, sum);
   }
   earlier.clear();
