@@ -794,7 +794,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     begin += count;
     if (begin < b.columns() && report.work.recycled == 0 && settings.recycled > 0 && !solver.is_stopped())
       first = search_space<Field, typename Sign::InnerField>(recycled_directions(
-          d, of_modes, solver.give_shortest(settings.recycled), settings.recycled, delta, report.work));
+          d, of_modes, solver.give_shortest(settings.recycled + of_modes.size), settings.recycled, delta, report.work));
   }
   return report;
 }
