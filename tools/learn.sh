@@ -20,6 +20,7 @@ learn_list() {
   done <"$root/docs/book/chapters.txt"
   say
   say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
+  say "A picture that moves (./plaquette learn wave): docs/book/discontinuous-galerkin.md"
   say
   learn_exercises
 }
@@ -72,8 +73,28 @@ learn_exercise() {
   say "EXERCISE   PASSED     (the test fails with the mistake and passes with the solution)"
 }
 
-# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn exercise [NUMBER]
+# learn_wave   Draws a wave between conducting walls as a GIF that moves: 30 runs of nodal-dg, each to a later time.
+learn_wave() {
+  local out=$root/out/book frame planes=()
+  python_with matplotlib PIL >/dev/null || fail "learn wave: Python has no matplotlib here"
+  preset=$(choose_preset)
+  configure_once
+  compile plaquette-nodal-dg
+  mkdir -p "$out"
+  for ((frame = 1; frame <= 30; ++frame)); do
+    planes+=("$out/wave-$frame.txt")
+    "$(program nodal-dg)" --equations maxwell-tm --box 12x12 --order 5 --problem pulse --pulse-start=-9 \
+      --sources=-0.3,0.2,0,2,1,1.2,0.8 --final-time $((frame / 10)).$((frame % 10)) --plane "${planes[-1]}" --plane-at z,0,160 \
+      --force >"$out/wave.log" || fail "learn wave: a run failed its checks; see $out/wave.log"
+  done
+  plot dg_wave.py "${planes[@]}" --last-time 3 --output "$out/wave.gif" --force >/dev/null
+  rm "${planes[@]}"
+  say "PICTURE    $out/wave.gif"
+}
+
+# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, or learn exercise [NUMBER]
 learn() {
+  if [[ ${1-} == wave && $# -eq 1 ]]; then learn_wave; return; fi
   if [[ ${1-} == exercise ]]; then
     shift
     learn_exercise "$@"
