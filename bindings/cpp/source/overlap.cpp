@@ -82,14 +82,6 @@ void require_sign_of_reference(overlap_solver::state& s, double delta) {
   if (s.compared_to <= delta) return;
   constexpr double rounding = 1e-12;
   const double finer = std::max(1e-13, 0.1 * delta);
-  const sign_options range = s.sign->options();
-  const double off =
-      cpu::sign_off_from_reference(*s.solver, s.sign, *s.links.get()->links, kernel_action(settings_of(s.options)),
-                                   range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
-  require_at_most(off, delta + finer + rounding, code::not_verified,
-                  "sign(H) of a random vector is off from that of the reference operator");
-  require_at_most(s.kernel_error, delta + rounding, code::not_verified,
-                  "error of sign(H) that residuals of the modes of H leave, of which this tolerance needs better ones");
   if (s.has_given_kernel) {
     const double of_square = std::min(finer, 1e-10);
     const vectors_handle x = s.solver->random_vectors(2);
@@ -101,6 +93,14 @@ void require_sign_of_reference(overlap_solver::state& s, double delta) {
     require_at_most(s.solver->distance(sign_of(sign_of(x)), x), (2.0 + d) * d, code::unusable_input,
                     "|sign(H)^2 x - x| of random vectors, since a mode of H below the last given one is missing");
   }
+  const sign_options range = s.sign->options();
+  const double off =
+      cpu::sign_off_from_reference(*s.solver, s.sign, *s.links.get()->links, kernel_action(settings_of(s.options)),
+                                   range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
+  require_at_most(off, delta + finer + rounding, code::not_verified,
+                  "sign(H) of a random vector is off from that of the reference operator");
+  require_at_most(s.kernel_error, delta + rounding, code::not_verified,
+                  "error of sign(H) that residuals of the modes of H leave, of which this tolerance needs better ones");
   s.compared_to = delta;
 }
 
