@@ -426,6 +426,12 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
   EXPECT_TRUE(b.verdict().passed) << b.verdict().text;
   EXPECT_LE(largest_ratio(a.pion(), b.pion()), 4e-6);  // two solutions of 1e-7, |D(m)^-1| <= 1 / m
 
+  kept_modes rough = h;  // good enough for modes of D and for 1e-7, too rough for 1e-10
+  for (std::size_t i = 0; i < rough.values.size(); ++i) rough.values[i] += rough.values[i] > 0.0 ? 4e-9 : -4e-9;
+  plq::overlap_solver of_rough = make(rough, plus, minus);
+  EXPECT_TRUE(of_rough.modes(plq::mode_kind::kernel).verdict.passed);
+  expect_error(plq::code::unusable_input, "tolerance", [&] { of_rough.solve({}, masses, {.tolerance = 1e-10}); });
+
   const auto refused = [&](const std::string& words, const kept_modes& x, const kept_modes& y, const kept_modes& z) {
     expect_error(plq::code::unusable_input, words, [&] { make(x, y, z); });
   };

@@ -438,8 +438,10 @@ class overlap_solver {
   /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
   /// function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
+  const lattice& on() const;
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
+  int mode_count(mode_kind of) const;
   mode_list modes(mode_kind of) const;
   /// Copies the vectors of modes(of), a column each.
   void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
