@@ -359,12 +359,13 @@ int plaquette_propagator_free(plaquette_propagator* handle) { return free_handle
 int plaquette_device_memory_free(plaquette_device_memory* handle) { return free_handle(handle); }
 
 int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice, size_t bytes,
-                                   void** address) {
+                                   void** address, int* device) {
   return answer([&] {
     there(memory, "memory").key = 0;
     there(address, "address") = nullptr;
     const api::device_memory made(*object_of(lattice), bytes);
     *address = made.address();
+    if (device != nullptr) *device = made.device();
     *memory = handle_of<plaquette_device_memory>(made);
     return api::code::success;
   });

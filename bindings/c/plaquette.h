@@ -88,10 +88,10 @@ PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[
 
 /* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. What is
    queued on that GPU is waited for before they are read. Any pointer of cudaMalloc or cudaMallocManaged will do; these
-   functions are for callers without CUDA. The memory is of the GPU that this rank takes. */
+   functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null. */
 enum { PLAQUETTE_ON_DEVICE = 16 };
 PLAQUETTE_PUBLIC int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice,
-                                                    size_t bytes, void** address);
+                                                    size_t bytes, void** address, int* device);
 /* Copy the first bytes from, or to, memory of the host. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_write(plaquette_device_memory memory, const void* from, size_t bytes);
 PLAQUETTE_PUBLIC int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_t bytes);

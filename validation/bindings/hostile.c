@@ -247,14 +247,14 @@ static void wrong_memory(plaquette_lattice lattice, plaquette_gauge gauge) {
   NO_HANDLE(plaquette_device_memory_read(memory, u, 8));
   if (plaquette_has_gpu()) {
     double back[2] = {0.0, 0.0};
-    OK(plaquette_device_memory_create(&memory, lattice, sizeof back, &address));
+    OK(plaquette_device_memory_create(&memory, lattice, sizeof back, &address, NULL));
     OK(plaquette_device_memory_write(memory, u, sizeof back));
     OK(plaquette_device_memory_read(memory, back, sizeof back));
     if (back[0] != u[0] || back[1] != u[1]) ++failures, fprintf(stderr, "memory of the device is another\n");
     REFUSED(plaquette_device_memory_read(memory, back, 3 * sizeof back), "at most 16 bytes");
     REFUSED(plaquette_device_memory_write(memory, NULL, 8), "null");
   } else {
-    EXPECT(plaquette_device_memory_create(&memory, lattice, 16, &address), PLAQUETTE_NOT_AVAILABLE, "gpu");
+    EXPECT(plaquette_device_memory_create(&memory, lattice, 16, &address, NULL), PLAQUETTE_NOT_AVAILABLE, "gpu");
     if (address != NULL) ++failures, fprintf(stderr, "there is an address of no memory\n");
   }
   OK(plaquette_device_memory_free(&memory));

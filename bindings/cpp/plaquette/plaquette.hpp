@@ -193,11 +193,13 @@ class device_memory {
   device_memory(const lattice& on, std::size_t bytes);
   void* address() const;
   std::size_t size() const;
+  int device() const;  ///< number of the GPU, as CUDA counts them in this process
   /// Copy the first bytes. Throw error(unusable_input) where there are more than size().
   void write(std::span<const std::byte> from) const;
   void read(std::span<std::byte> to) const;
 
  private:
+  int device_ = 0;
   std::shared_ptr<void> memory_;
   std::size_t size_ = 0;
 };

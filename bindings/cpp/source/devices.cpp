@@ -124,14 +124,15 @@ std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device whic
 #endif
 }
 
-std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes) {
+std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device) {
   require_gpu();
 #ifdef PLAQUETTE_API_WITH_GPU
   uses_gpu = true;
   const communicator& comm = on.get()->comm;
-  return gpu::allocate_for_caller(gpu::rank_map(comm).device_for(comm.rank()), bytes);
+  device = gpu::rank_map(comm).device_for(comm.rank());
+  return gpu::allocate_for_caller(device, bytes);
 #else
-  (void)on, (void)bytes;
+  (void)on, (void)bytes, (void)device;
   return nullptr;
 #endif
 }

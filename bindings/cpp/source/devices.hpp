@@ -39,7 +39,8 @@ std::shared_ptr<const device_context> open_device(const lattice& on, device whic
 std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device which, bool in_single, int columns);
 
 /// Returns memory of the GPU of this rank. Throws error(not_available) as above. Collective.
-std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes);
+/// \param device  becomes its number
+std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device);
 /// Copies from, or to, memory of a GPU that is a caller's. Throws input_error where it is not.
 /// \param name  of the caller's array, for messages
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);

@@ -213,8 +213,9 @@ fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int 
 }
 
 device_memory::device_memory(const lattice& on, std::size_t bytes)
-    : memory_(guarded([&] { return memory_of_gpu(on, bytes); })), size_(bytes) {}
+    : memory_(guarded([&] { return memory_of_gpu(on, bytes, device_); })), size_(bytes) {}
 void* device_memory::address() const { return memory_.get(); }
+int device_memory::device() const { return device_; }
 std::size_t device_memory::size() const { return size_; }
 
 namespace {
