@@ -290,6 +290,8 @@ class Calls(unittest.TestCase):
 
     def test_arrays_on_a_gpu(self):
         b = np.exp(1j * np.arange(12.0 * np.prod(EXTENTS))).reshape(*self.lattice.shape, 4, 3)
+        if os.environ.get("PLAQUETTE_EXPECTS_GPU"):
+            self.assertTrue(plaquette.has_gpu())
         if plaquette.has_gpu():
             on_gpu = lambda array: plaquette.DeviceArray.of(self.lattice, array)
             links = plaquette.Gauge(self.lattice, on_gpu(self.array))
