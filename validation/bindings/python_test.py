@@ -3,9 +3,12 @@
 which other tests compare with the suite's."""
 import gc
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
+import zipfile
 
 import numpy as np
 
@@ -316,6 +319,25 @@ class Calls(unittest.TestCase):
             self.assertEqual(caught.exception.code, code)
         with self.assertRaises(plaquette.PlaquetteError):  # it cannot be written
             self.quark.columns(np.broadcast_to(b, (12, *b.shape)))
+
+    def test_a_wheel_holds_all_that_it_needs(self):
+        library = os.environ.get("PLAQUETTE_LIBRARY")
+        source = os.path.dirname(os.path.dirname(os.path.abspath(plaquette.__file__)))
+        if not library or not os.path.exists(os.path.join(source, "make_wheel.py")):
+            self.skipTest("it is made of a build and the source tree")
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = subprocess.run([sys.executable, os.path.join(source, "make_wheel.py"), library, folder], check=True,
+                                   stdout=subprocess.PIPE, text=True).stdout.strip()
+            with zipfile.ZipFile(wheel) as file:
+                file.extractall(folder)
+                record = file.read(next(name for name in file.namelist() if name.endswith("RECORD"))).decode()
+                self.assertEqual(sorted(line.split(",")[0] for line in record.splitlines()), sorted(file.namelist()))
+            code = "import plaquette; print(plaquette.__file__, plaquette._c.library._name, plaquette.version())"
+            alone = {key: value for key, value in os.environ.items() if key != "PLAQUETTE_LIBRARY"}
+            said = subprocess.run([sys.executable, "-B", "-c", code], check=True, stdout=subprocess.PIPE, text=True,
+                                  cwd=folder, env={**alone, "PYTHONPATH": folder}).stdout.split()
+            self.assertTrue(said[0].startswith(folder) and said[1].startswith(folder), said)
+            self.assertEqual(said[2], plaquette.version())
 
     def test_dlpack_both_ways(self):
         array = self.array.copy()
