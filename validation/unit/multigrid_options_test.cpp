@@ -32,8 +32,8 @@ double bytes_of(int widest, int vectors, int directions) {
   return memory_of(o, geometry).device() + memory_of(o, geometry).canonical;
 }
 
-/// GCR steps around the cycle of the first coarse lattice, in the order of trials in which one step gives `rate`, and
-/// each more of them takes `gain` times the seconds a digit.
+/// GCR steps around the cycle of the first coarse lattice, in the order of trials. One step gives `rate`; each further
+/// trial takes `gain` times the seconds.
 std::vector<int> steps_tried(double rate, double gain) {
   cycle_trial now{{cycle_kind::k, 1, {7, 6}, smoother_kind::polynomial}, rate, 1.0};
   std::vector<cycle_trial> tried{now};
