@@ -410,6 +410,29 @@ TEST(AnyOperator, MayLackTheDagger) {
   EXPECT_TRUE((to_matrix(out) - a.adjoint() * b).norm() <= application_rounding(a) * b.norm());
 }
 
+TEST(GcrDirections, SomeColumnsGetTheStepsThatAllGet) {
+  generator g(3);
+  const matrix a = random_matrix(8, 8, g), b = random_matrix(8, 5, g);
+  mock::machine device;
+  const auto op = to_operator(a);
+  mock::field r = to_field(device, b), x = like(r);
+  zero(x);
+  detail::gcr_directions<mock::field> kept;
+  std::vector<mock::field::scalars> steps;
+  for (int k = 0; k < 3; ++k) {
+    kept.p.push_back(like(r)), kept.q.push_back(like(r));
+    copy(kept.p.back(), r);
+    const auto [q_r, norm, before] = kept.add(op, r, uniform_scalars(r, 1.0));
+    steps.push_back(ratio(q_r, norm));
+    axpy_norm2(r, -steps.back(), kept.q.back());
+  }
+  const std::vector<int> list{0, 1, 3};
+  const mock::field some = kept.some_with_steps(x, steps, list);
+  kept.add_steps(x, steps);
+  EXPECT_TRUE((a * to_matrix(x) + to_matrix(r) - b).norm() <= 10.0 * application_rounding(a) * b.norm());
+  EXPECT_TRUE(to_matrix(some) == to_matrix(gather_columns(x, list)));
+}
+
 TEST(Bridge, BringsFieldsToAnotherPrecisionAndBack) {
   generator g(1);
   const matrix a = random_matrix(6, 6, g), b = random_matrix(6, 3, g);
