@@ -238,6 +238,19 @@ void expect_trace_of_propagator(const dense_overlap& dense, double known) {
 TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   const flux_numbers& known = GetParam();
   overlap_case field(flux_links(known.fluxes), true);
+  // Three colours make every level three times as degenerate.
+  const mode_set<Field> modes = field.modes(18);
+  ASSERT_EQ(modes.values.size(), 18u);
+  EXPECT_NEAR(std::abs(modes.values.front()), known.lowest, printed);
+  EXPECT_GE(modes.highest, known.highest - printed);
+  const sign_of_library sign = field.sign(modes);
+  overlap_mode_search search{.modes = 6};
+  const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 12);
+  EXPECT_EQ(found.index(), 3 * known.index);
+  EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
+  for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
+  // Dense matrices take their time: one field has them.
+  if (known.trace == 0.0) return;
   const dense_overlap dense(one_colour(field.links, field.action));
   const std::vector<double> h = dense.absolute_values();
   EXPECT_NEAR(h.front(), known.lowest, printed);
@@ -246,18 +259,8 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   const std::vector<double> squares = dense.squares(known.index > 0 ? +1 : -1);
   for (int i = 0; i < known.zero_modes; ++i) EXPECT_NEAR(squares[i], 0.0, 1e-11);
   EXPECT_NEAR(std::sqrt(squares[known.zero_modes]), known.next, printed);
-  if (known.trace > 0.0) expect_trace_of_propagator(dense, known.trace);
-
-  // Three colours make every level three times as degenerate.
-  const mode_set<Field> modes = field.modes(18);
-  ASSERT_EQ(modes.values.size(), 18u);
+  expect_trace_of_propagator(dense, known.trace);
   for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(std::abs(modes.values[i]), h[i / 3], 1e-9) << i;
-  const sign_of_library sign = field.sign(modes);
-  overlap_mode_search search{.modes = 6};
-  const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 12);
-  EXPECT_EQ(found.index(), 3 * known.index);
-  EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
-  for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
 }
 
 // diag(t, t*, 1): both colours have the index of t. The third is free: periodic, it has two zero modes of each
