@@ -8,12 +8,14 @@
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/algebra/dense.hpp"
 #include "common/algorithms/hermitian_modes.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
@@ -134,6 +136,17 @@ double distance(const Field& a, const Field& b) {
   return worst;
 }
 
+/// The eigenvalues, ascending, and eigenvectors of a Hermitian matrix. (Common's, compiled once.)
+std::pair<Eigen::VectorXd, dense_matrix> pairs_of_hermitian(const dense_matrix& a) {
+  const int n = static_cast<int>(a.rows());
+  host_matrix numbers(n, n);
+  std::memcpy(static_cast<void*>(numbers.data()), a.data(), numbers.numbers().size_bytes());
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(numbers);
+  dense_matrix vectors(n, n);
+  std::memcpy(static_cast<void*>(vectors.data()), pairs.vectors.data(), pairs.vectors.numbers().size_bytes());
+  return {Eigen::Map<const Eigen::VectorXd>(pairs.values.data(), n), std::move(vectors)};
+}
+
 /// The operators as matrices.
 struct dense_overlap {
   dense_matrix h, gamma5, sign, d;
@@ -144,10 +157,10 @@ struct dense_overlap {
     gamma5 = dense_matrix::Identity(n, n);
     gamma5.bottomRows(n / 2) *= -1.0;
     h = gamma5 * wilson;
-    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(h);
-    values = pairs.eigenvalues();
+    const auto [all, vectors] = pairs_of_hermitian(h);
+    values = all;
     const Eigen::VectorXd signs = values.unaryExpr([](double x) { return x > 0.0 ? 1.0 : -1.0; });
-    sign = pairs.eigenvectors() * signs.cast<std::complex<double>>().asDiagonal() * pairs.eigenvectors().adjoint();
+    sign = vectors * signs.cast<std::complex<double>>().asDiagonal() * vectors.adjoint();
     d = dense_matrix::Identity(n, n) + gamma5 * sign;
   }
   std::vector<double> absolute_values() const {
@@ -167,8 +180,8 @@ struct dense_overlap {
     const dense_matrix a =
         2.0 * (dense_matrix::Identity(half, half) +
                double(chirality) * sign.block(chirality > 0 ? 0 : half, chirality > 0 ? 0 : half, half, half));
-    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(a, Eigen::EigenvaluesOnly);
-    return {pairs.eigenvalues().begin(), pairs.eigenvalues().end()};
+    const Eigen::VectorXd all = pairs_of_hermitian(a).first;
+    return {all.begin(), all.end()};
   }
   dense_matrix massive(double m) const { return (rho - 0.5 * m) * d + m * dense_matrix::Identity(d.rows(), d.cols()); }
 };
