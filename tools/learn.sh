@@ -108,7 +108,7 @@ learn() {
   preset=$(choose_preset)
   if [[ $ladder == *-gpu ]]; then
     has_nvcc || fail "learn: $ladder needs nvcc and a GPU; without, ./plaquette test gpu-host runs its rungs as loops of the host"
-    preset=${PLAQUETTE_PRESET:-cuda} driver=dirac-gpu/plaquette-ladder-gpu
+    preset=${PLAQUETTE_PRESET:-cuda} driver=plaquette-ladder-gpu
   fi
   configure_once
   compile "$(basename "$driver")"

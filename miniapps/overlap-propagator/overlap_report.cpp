@@ -137,6 +137,8 @@ json_document to_json(const std::vector<stage_record>& stages) {
 
 json_document to_json(const preconditioned_work& work) {
   return {{"directions", work.directions},
+          {"directions_of_a_leading_column", work.directions_of_leading},
+          {"recycled_directions", work.recycled},
           {"accurate_signs", work.accurate_signs},
           {"cheap_signs", work.cheap_signs},
           {"clover_solves", work.clover_solves},
@@ -153,6 +155,11 @@ void print(const preconditioned_work& work) {
       "applications, {} corrections; M was made in {:.2g} s\n",
       work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
       work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
+  if (work.recycled == 0) return;
+  const int leading = leading_columns(spin_colours);
+  fmt::print("solves     the first {} columns took {:.1f} directions each; the others began with {} of theirs and took {:.1f}\n",
+             leading, work.directions_of_leading, work.recycled,
+             (work.directions - leading * work.directions_of_leading) / (spin_colours - leading));
 }
 
 void print(const kernel_modes& r) {
