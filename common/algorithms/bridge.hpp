@@ -5,16 +5,14 @@
 
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "common/algorithms/batch.hpp"
 
 namespace plaquette {
 
-/// How many columns the operator behind a bridge is given: the least of these numbers that has room for the batch. What
-/// is left over is zero. Ascending; the last is that of the widest batch. None: as many as the batch has. For operators
-/// that are prepared for some widths, such as recorded ones.
-using bridge_widths = std::vector<int>;
+/// How many columns the operator behind a bridge is given: those of the batch, or always all of the workspace, where
+/// the others are zero. The latter is for operators that are prepared for one width, such as a recorded one.
+enum class bridge_width { of_batch, whole };
 
 /// The operator back A there on fields of type Field, where A lives on fields of type InnerField. A dagger exists where
 /// A has one, and is back A^+ there. This is the dagger of the bridge where `there` and `back` keep inner products, as
@@ -26,11 +24,12 @@ class bridged_operator {
  public:
   /// \param a      is kept; an operator that must not be copied goes in as any_operator<InnerField>
   /// \param shape  a field of InnerField with as many columns as the widest batch
-  bridged_operator(A a, const InnerField& shape, There there, Back back, bridge_widths widths = {})
+  /// \param width  of what A is applied to
+  bridged_operator(A a, const InnerField& shape, There there, Back back, bridge_width width = bridge_width::of_batch)
       : a_(std::move(a)),
         there_(std::move(there)),
         back_(std::move(back)),
-        widths_(std::move(widths)),
+        width_(width),
         in_(like(shape)),
         out_(like(shape)) {}
 
@@ -45,14 +44,16 @@ class bridged_operator {
     there_(in_there, in);
   }
   void end(Field& out) const {
-    const int columns = out.columns(), others = width_for(columns) - columns;
-    if (others > 0) {
+    const int columns = out.columns(), others = in_.columns() - columns;
+    InnerField in_there = view(in_, 0, columns), out_there = view(out_, 0, columns);
+    if (width_ == bridge_width::whole && others > 0) {
       InnerField rest = view(in_, columns, others);
       zero(rest);
+      a_.apply(out_, in_);
+    } else {
+      a_.apply(out_there, in_there);
     }
-    InnerField out_there = view(out_, 0, columns + others);
-    a_.apply(out_there, view(in_, 0, columns + others));
-    back_(out, view(out_, 0, columns));
+    back_(out, out_there);
   }
   void apply_dagger(Field& out, const Field& in) const
     requires linear_operator<A, InnerField>
@@ -64,36 +65,30 @@ class bridged_operator {
   }
 
  private:
-  int width_for(int columns) const {
-    for (const int width : widths_)
-      if (width >= columns) return width;
-    return columns;
-  }
-
   A a_;
   There there_;
   Back back_;
-  bridge_widths widths_;
+  bridge_width width_;
   mutable InnerField in_, out_;
 };
 
 /// Returns an operator on fields of Field from one on fields of InnerField, by two functions that bring fields there
 /// and back.
 template <field_batch Field, field_batch InnerField, class A, class There, class Back>
-auto bridge(A a, const InnerField& shape, There there, Back back, bridge_widths widths = {}) {
+auto bridge(A a, const InnerField& shape, There there, Back back, bridge_width width = bridge_width::of_batch) {
   return bridged_operator<Field, InnerField, A, There, Back>(std::move(a), shape, std::move(there), std::move(back),
-                                                             std::move(widths));
+                                                             width);
 }
 
 /// Returns the same for two precisions of one backend, by conversion: double outside, single inside, for instance.
 /// \param outside  a field of Field with as many columns as the widest batch
 template <field_batch InnerField, field_batch Field, class A>
   requires precisions_of_one_field<Field, InnerField>
-auto bridge(A a, const Field& outside, bridge_widths widths = {}) {
+auto bridge(A a, const Field& outside, bridge_width width = bridge_width::of_batch) {
   return bridge<Field, InnerField>(
       std::move(a), like(outside, outside.columns(), as<InnerField>),
       [](InnerField& to, const Field& from) { assign(to, from); },
-      [](Field& to, const InnerField& from) { assign(to, from); }, std::move(widths));
+      [](Field& to, const InnerField& from) { assign(to, from); }, width);
 }
 
 }  // namespace plaquette

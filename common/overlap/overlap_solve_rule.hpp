@@ -81,8 +81,8 @@ struct overlap_mass_report {
 /// Work of the preconditioned scheme; a column counts one.
 struct preconditioned_work {
   double directions = 0.0;
-  double directions_of_leading = 0.0;  ///< of each of the first columns, which begin with none of others
-  int recycled = 0;                    ///< directions that later columns began with
+  double directions_of_leading = 0.0;              ///< of each of the first columns, which begin with none of others
+  int recycled = 0;                                ///< directions that later columns began with
   double accurate_signs = 0.0, cheap_signs = 0.0;  ///< of D in the outer solve; of the inner steps
   double clover_solves = 0.0, clover_applications = 0.0;
   int corrections = 0;         ///< rounds from true residuals

@@ -746,8 +746,7 @@ direction_block<typename Sign::Field> recycled_directions(
     auto sum = like(z, kept, as<typename Sign::InnerField>);
     zero(sum);
     for (std::size_t i = 0; i < earlier.size(); ++i)
-      add_combinations(sum, earlier[i].directions(),
-                       block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
+      add_combinations(sum, earlier[i].directions(), block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
     convert(z, sum);
   }
   earlier.clear();
@@ -795,7 +794,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     begin += count;
     if (begin < b.columns() && report.work.recycled == 0 && settings.recycled > 0 && !solver.is_stopped())
       first = search_space<Field, typename Sign::InnerField>(recycled_directions(
-          d, of_modes, solver.give_shortest(settings.recycled), settings.recycled, delta, report.work));
+          d, of_modes, solver.give_shortest(settings.recycled + of_modes.size), settings.recycled, delta, report.work));
   }
   return report;
 }

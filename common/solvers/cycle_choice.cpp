@@ -46,14 +46,6 @@ std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coars
   return first;
 }
 
-std::vector<int> widths_of_recorded_cycles(int columns) {
-  std::vector<int> widths;
-  for (const int parts : {4, 2, 1})
-    if (const int width = (columns + parts - 1) / parts; widths.empty() || width > widths.back())
-      widths.push_back(width);
-  return widths;
-}
-
 const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried) {
   constexpr double noise = 0.03;
   const cycle_trial& best = *std::ranges::min_element(tried, {}, &cycle_trial::seconds);

@@ -31,10 +31,6 @@ cycle_shape by_ca_gcr(cycle_shape shape);
 /// with few sites. 0, the first, divides all.
 std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coarse_lattices);
 
-/// Returns the numbers of columns that a cycle for so many is recorded for: all, half and a quarter of them, ascending.
-/// When the last columns of a batch go on alone, they do not pay for all.
-std::vector<int> widths_of_recorded_cycles(int columns);
-
 /// Returns the trial with the fastest iterations, the first where others are faster by noise only. There is one at
 /// least.
 const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried);

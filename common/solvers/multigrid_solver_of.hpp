@@ -236,7 +236,6 @@ class multigrid_solver_of final : public multigrid_solver {
 
   multigrid_solve_report solve(const stopping_rule& rule) override {
     cycle_for(b_->columns());
-    warm_up_narrower_cycles();
     const flexible_gcr_parameters parameters{settings_.restart_length, 3};
     // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
@@ -274,7 +273,6 @@ class multigrid_solver_of final : public multigrid_solver {
       });
     }
     cycle_for(std::max(in.columns(), cycle_columns_));
-    warm_up_narrower_cycles();
     return solve_even_sites(*library_.system(), in, [&](single_field& x, const single_field& even) {
       return flexible_gcr(*library_.system(), x, even, rule, *cycle_in_single_, {settings_.restart_length, 0});
     });
@@ -345,6 +343,7 @@ class multigrid_solver_of final : public multigrid_solver {
   /// stop a solve, while the trial converges.
   void find_coarsest_steps(tuning_report& report) {
     const work_clock watch(library_);
+    cycle_.reset();
     const int steps = multigrid_->parameters().coarsest_steps;
     for (const int factor : {1, 2, 4}) {
       multigrid_->use_coarsest_steps(factor * steps);
@@ -517,8 +516,8 @@ class multigrid_solver_of final : public multigrid_solver {
 
   // ---- Cycles
 
-  /// Returns the cycle for at most so many columns. It is made once, and runs twice, outside of what is timed: a device
-  /// records the second run.
+  /// Returns the cycle for so many columns. Cycles are made once for a width, and run twice, outside of what is timed:
+  /// a device records the second run.
   const any_operator<outer_field>& cycle_for(int columns) {
     if (!cycle_ || cycle_columns_ != columns) {
       multigrid_->fit_polynomial_smoothers();
@@ -535,32 +534,22 @@ class multigrid_solver_of final : public multigrid_solver {
       }
       cycle_.emplace(bridge<single_field>(*cycle_in_single_, shape));
       cycle_columns_ = columns;
-      narrower_are_warm_ = false;
-      warm_up_cycle(columns);
+      outer_field in = like(shape), out = like(shape);
+      zero(in);
+      for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
+      library_.finish();
     }
     return *cycle_;
   }
-  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has a few widths, so that nothing
-  /// is recorded, allocated or tuned in the middle of a solve from which columns leave.
+  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
+  /// recorded, allocated or tuned in the middle of a solve from which columns leave.
   template <class Field>
   any_operator<single_field> in_single(any_operator<Field> cycle, const single_field& shape) const {
     if constexpr (Backend::records)
       if (!profiles_ && !is_offloaded_)
-        return any_operator<single_field>(bridge<Field>(Backend::recorded(context_, std::move(cycle)), shape,
-                                                        widths_of_recorded_cycles(shape.columns())));
+        return any_operator<single_field>(
+            bridge<Field>(Backend::recorded(context_, std::move(cycle)), shape, bridge_width::whole));
     return any_operator<single_field>(bridge<Field>(std::move(cycle), shape));
-  }
-  void warm_up_cycle(int columns) const {
-    outer_field in(context_, {.sites = site_subset::even, .columns = columns}), out = like(in);
-    zero(in);
-    for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
-    library_.finish();
-  }
-  /// Does so for what a solve needs when columns have left it.
-  void warm_up_narrower_cycles() {
-    if (Backend::records && !profiles_ && !is_offloaded_ && !std::exchange(narrower_are_warm_, true))
-      for (const int columns : widths_of_recorded_cycles(cycle_columns_))
-        if (columns < cycle_columns_) warm_up_cycle(columns);
   }
 
   // ---- Operators
@@ -749,7 +738,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::optional<any_operator<outer_field>> cycle_;  ///< the same for fields in double
   int cycle_columns_ = 0, trial_columns_ = 1;
   double operator_norm_ = 0.0;
-  bool narrower_are_warm_ = false, profiles_ = false, is_offloaded_ = false;
+  bool profiles_ = false, is_offloaded_ = false;
   std::optional<outer_field> b_, x_, modes_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/coarse-gpu/4_columns.cu: like 3_matrix_order, but a thread takes four columns of the batch: matrices are
-// nearly all that is read, and a number of them now serves four times. There are fewer threads again.
+// ladder/coarse-gpu/4_columns.cu: like 3_matrix_order, but a thread takes four columns of the batch. Matrices
+// are nearly all that is read, and a number of them now serves four times. There are fewer threads again.
 #include "ladder/coarse-gpu/problem.hpp"
 
 namespace ladder::coarse_gpu {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/coarse-gpu/6_sixteen_bytes.cu: like 5_nine_matrices, but a thread has two rows: it loads 16 bytes at a time,
-// the most that an instruction moves, and a number of the vector serves both rows.
+// ladder/coarse-gpu/6_sixteen_bytes.cu: like 5_nine_matrices, but a thread has two rows: it loads 16 bytes at a time.
+// An instruction moves no more. A number of the vector serves both rows.
 #include "ladder/coarse-gpu/nine.hpp"
 
 namespace ladder::coarse_gpu {

@@ -18,7 +18,7 @@ template <int W, class Load>
 struct nine_body : arrays {
   Load load;
 
-  /// Sites of a block: so many that each rung has the same number of threads.
+  /// Sites of a block: W, so that each rung has 144 threads.
   static constexpr int block_sites = W, of_block_site = matrices * n / W;
   static constexpr int threads = block_sites * of_block_site, steps = 2;
   struct memory {

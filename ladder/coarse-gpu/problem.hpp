@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What all rungs of this ladder start from: nine random matrices of 16 x 16 numbers a coarse site, as rung 2 of
-/// coarse-cpu makes them of M and P, and four random vectors, all in single precision. The operator is
+/// What all rungs of this ladder start from: nine random matrices of 16 x 16 numbers a coarse site, and four
+/// random vectors, all in single precision. (Rung 2 of coarse-cpu makes such matrices of M and P.) The operator is
 ///   out(x) = X(x) in(x) + the sum over eight hops of Y(x) in(the neighbour).
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/dg-gpu/3_fused.cu: like 2_fluxes_once, but one kernel does a stage: fields and fluxes of four
-// elements are in the memory that a block of threads shares, and the rate of change in registers.
+// ladder/dg-gpu/3_fused.cu: like 2_fluxes_once, but one kernel does a stage. Fields and fluxes of four elements
+// are in the memory that a block of threads shares, and the rate of change is in registers.
 #include "ladder/dg-gpu/fused.hpp"
 
 namespace ladder::dg_gpu {

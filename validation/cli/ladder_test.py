@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ladders and the book: the driver finds a wrong rung, rungs are pages, chapters are whole."""
 import glob
+import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -91,6 +93,19 @@ class Pages(unittest.TestCase):
         for patch in sorted(patches):
             result = subprocess.run(["git", "apply", "--check", os.path.join(folder, patch)], cwd=ROOT, capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, f"{patch} does not fit the tree any more: {result.stderr}")
+
+    def test_notebooks_are_made_of_their_text(self):
+        for source in glob.glob(os.path.join(BOOK, "notebooks", "*.py")):
+            with tempfile.TemporaryDirectory() as folder:
+                to = os.path.join(folder, "notebook.ipynb")
+                subprocess.run([sys.executable, os.path.join(ROOT, "tools", "notebook.py"), source, to], check=True)
+                cells = json.loads(text_of(to))["cells"]
+            self.assertEqual(len(cells), text_of(source).count("# %%"))
+            code = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
+            compile(code, source, "exec")
+            self.assertNotIn("%%", code)
+            self.assertTrue(all(line in text_of(source) for cell in cells for line in cell["source"].split("\n")))
+            self.assertTrue(cells[0]["source"].startswith("# "))
 
     def test_names_in_chapters_exist(self):
         for path in glob.glob(BOOK + "/*.md") + [os.path.join(ROOT, "docs", "glossary.md"), os.path.join(ROOT, "ladder", "README.md")]:
