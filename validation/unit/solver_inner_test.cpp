@@ -39,7 +39,7 @@ vector least_residual(const matrix& a, const vector& x0, const vector& b, int k)
     v = a * basis.col(i);
   }
   const matrix images = a * basis;
-  return x0 + basis * images.householderQr().solve(b - a * x0);
+  return x0 + basis * least_squares(images, b - a * x0);
 }
 
 /// Runs `make(operator, shape)` on fresh fields: x poisoned for solve, given for improve.
