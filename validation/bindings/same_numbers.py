@@ -17,10 +17,9 @@ if sys.argv[1] == "--bits":
                               env={**os.environ, "OMP_NUM_THREADS": threads}).stdout
 
     first = output([], "1", "--bits")
-    others = [output([], "3", "--bits"), output(most, "2", "--bits")]
+    other = output(most, "3", "--bits")
     assert first.count("\n") == 21, first
-    for other in others:
-        assert other == first, f"expected the same bits, found\n{first}and\n{other}"
+    assert other == first, f"expected the same bits, found\n{first}and\n{other}"
     assert not most or output(most, "1", "--bits-any") != output([], "1", "--bits-any"), "any sums have the same bits"
     sys.exit(0)
 
