@@ -69,7 +69,7 @@ struct lattice_options {
   coordinate grid{0, 0, 0, 0};                ///< ranks in each direction; zeros: the grid of smallest surface
   std::optional<int> fortran_communicator{};  ///< of the ranks (see mpi.hpp); without, this process alone
   int threads = 0;                            ///< of the CPU; 0: those of OpenMP
-  /// Sums have the same bits on any grid and any number of ranks and threads of one kind of processor, and so have
+  /// Sums have the same bits on any grid and any number of ranks and threads of one kind of processor. So have
   /// solutions of Krylov solvers on the CPU, residuals and correlators. Other solvers are refused. Solves take longer.
   bool reproducible = false;
 };
