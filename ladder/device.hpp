@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,6 +41,33 @@ void for_each_index(int count, const Body& body) {
 #endif
 }
 
+#ifdef __CUDACC__
+template <class Body>
+__global__ void call_steps(Body body) {
+  __shared__ typename Body::memory shared;
+  for (int step = 0; step < Body::steps; ++step) {
+    body(step, int(blockIdx.x), int(threadIdx.x), shared);
+    __syncthreads();
+  }
+}
+#endif
+
+/// Calls body(step, block, thread, shared) for all threads of all blocks, and waits. A step begins when all threads of
+/// the block have done the one before. What they share, a Body::memory, is not initialised.
+template <class Body>
+void for_each_block(int blocks, const Body& body) {
+#ifdef __CUDACC__
+  call_steps<<<blocks, Body::threads>>>(body);
+  check(cudaGetLastError());
+  check(cudaDeviceSynchronize());
+#else
+  const auto shared = std::make_unique<typename Body::memory>();
+  for (int block = 0; block < blocks; ++block)
+    for (int step = 0; step < Body::steps; ++step)
+      for (int thread = 0; thread < Body::threads; ++thread) body(step, block, thread, *shared);
+#endif
+}
+
 /// Numbers in the memory of the device.
 template <class T>
 class device_array {
@@ -61,6 +89,7 @@ class device_array {
 #endif
   }
   T* data() const { return data_; }
+  double bytes() const { return double(size_ * sizeof(T)); }
   std::vector<T> numbers() const {
     std::vector<T> to(size_);
 #ifdef __CUDACC__

@@ -19,7 +19,7 @@ using namespace ladder;
 struct row {
   int number;
   const rung_entry* entry;
-  double seconds, error;
+  double seconds, error, bytes;
   std::string remark;
   bool passed() const { return error <= entry->tolerance; }  // NaN fails
 };
@@ -54,16 +54,19 @@ double time_of(rung& r, double budget) {
 std::string line(const ladder::ladder& l, const row* r, const row* below, size s) {
   char text[400];
   if (r == nullptr) {
-    std::snprintf(text, sizeof text, "| rung | | ns a %s | GFLOP/s | times the rung below | error | remark |\n%s",
-                  l.item.c_str(), "|---|---|---|---|---|---|---|");
+    std::snprintf(text, sizeof text,
+                  "| rung | | ns a %s | GFLOP/s | bytes | GB/s | times the rung below | error | remark |\n%s",
+                  l.item.c_str(), "|---|---|---|---|---|---|---|---|---|");
     return text;
   }
   const double item = r->seconds / l.items(s);
-  std::string flops = "-", gain = "-";
+  std::string flops = "-", gain = "-", bytes = "- | -";
   if (l.flops > 0) std::snprintf(text, sizeof text, "%.2f", l.flops / item * 1e-9), flops = text;
+  if (r->bytes > 0)
+    std::snprintf(text, sizeof text, "%.0f | %.0f", r->bytes / l.items(s), r->bytes / r->seconds * 1e-9), bytes = text;
   if (below != nullptr) std::snprintf(text, sizeof text, "%.2f", below->seconds / r->seconds), gain = text;
-  std::snprintf(text, sizeof text, "| %d | %s | %.4g | %s | %s | %.1e | %s |", r->number, r->entry->name.c_str(),
-                item * 1e9, flops.c_str(), gain.c_str(), r->error, r->remark.c_str());
+  std::snprintf(text, sizeof text, "| %d | %s | %.4g | %s | %s | %s | %.1e | %s |", r->number, r->entry->name.c_str(),
+                item * 1e9, flops.c_str(), bytes.c_str(), gain.c_str(), r->error, r->remark.c_str());
   return text;
 }
 
@@ -79,7 +82,7 @@ void list(const std::string& only) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Climbs a ladder: tests each rung against rung 1 on random input and times it, on one core."};
+  CLI::App app{"Climbs a ladder: tests each rung against rung 1 on random input and times it."};
   std::string name, size_name = "small", table;
   int only = 0;
   double budget = 0.5;
@@ -104,7 +107,7 @@ int main(int argc, char** argv) {
   }
   const ladder::ladder& l = found->second;
   const size s = size_name == "nano" ? size::nano : size_name == "small" ? size::small : size::reference;
-  std::printf("%s: %s\nsize %s, one core, seed %llu\n\n", name.c_str(), l.what.c_str(), size_name.c_str(),
+  std::printf("%s: %s\nsize %s, seed %llu\n\n", name.c_str(), l.what.c_str(), size_name.c_str(),
               static_cast<unsigned long long>(seed));
   std::string text = line(l, nullptr, nullptr, s) + "\n";
   std::fputs(text.c_str(), stdout);
@@ -115,7 +118,7 @@ int main(int argc, char** argv) {
     const bool shown = only == 0 || number == only || number == only - 1;
     if (!shown && number != 1) continue;
     const auto r = entry.make(s, seed);
-    row now{number, &entry, time_of(*r, shown ? budget : 0), 0, r->remark()};
+    row now{number, &entry, time_of(*r, shown ? budget : 0), 0, r->bytes(), r->remark()};
     if (number == 1) oracle = r->result();
     now.error = number == 1 && std::isfinite(distance(oracle, oracle)) ? 0 : distance(r->result(), oracle);
     if (!shown) continue;

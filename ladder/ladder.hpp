@@ -23,6 +23,8 @@ class rung {
   virtual std::vector<double> result() const = 0;
   /// Returns what else a reader may want to know, such as a number of iterations.
   virtual std::string remark() const { return {}; }
+  /// Returns the bytes that a run moves at least: each kernel reads or writes each number once. 0: not counted.
+  virtual double bytes() const { return 0; }
 };
 
 /// How big a problem is. What a number means is the ladder's affair: 0 for tests, 1 to learn, 2 to measure.

@@ -17,7 +17,8 @@ def rows_of(path):
     """The name of the quantity, and (rung, its name, time, gain or None) a row."""
     with open(path, encoding="utf-8") as file:
         lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in file if line.startswith("|")]
-    rows = [(int(cells[0]), cells[1], float(cells[2]), None if cells[4] == "-" else float(cells[4]))
+    gain = lines[0].index("times the rung below") if lines else 0
+    rows = [(int(cells[0]), cells[1], float(cells[2]), None if cells[gain] == "-" else float(cells[gain]))
             for cells in lines if re.fullmatch(r"\d+", cells[0])]
     if not rows:
         raise ValueError(f"{path}: expected the table of a ladder, found no row of a rung; ./plaquette learn writes one")

@@ -20,6 +20,8 @@ learn_list() {
   done <"$root/docs/book/chapters.txt"
   say
   say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
+  learn_notebook
+  say "A picture that moves (./plaquette learn wave): docs/book/discontinuous-galerkin.md"
   say
   learn_exercises
 }
@@ -72,8 +74,54 @@ learn_exercise() {
   say "EXERCISE   PASSED     (the test fails with the mistake and passes with the solution)"
 }
 
-# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn exercise [NUMBER]
+# learn_notebook [NAME]   Lists notebooks; makes one of its text (docs/book/notebooks) and runs it once as a program.
+learn_notebook() {
+  local source=$root/docs/book/notebooks/${1-}.py out=$root/out/book python
+  if [[ $# -eq 0 ]]; then
+    say "Notebooks (./plaquette learn notebook NAME): $(cd "$root/docs/book/notebooks" && printf '%s ' *.py | sed 's/\.py//g')"
+    return
+  fi
+  [[ -e $source ]] || fail "learn: there is no notebook '$1'; ./plaquette learn notebook lists them"
+  python=$(python_with numpy) || fail "learn notebook: Python has no numpy here"
+  preset=$(choose_preset)
+  configure_once
+  compile plaquette_c
+  mkdir -p "$out"
+  PLAQUETTE_LIBRARY=$(build_folder)/bindings/libplaquette_c.so
+  export PLAQUETTE_LIBRARY PYTHONPATH=$root/bindings/python PLAQUETTE_CONFIGURATION=$root/data/beta6.0_8x8x8x16.nersc
+  say
+  "$python" -B "$source"
+  "$python" "$root/tools/notebook.py" "$source" "$out/$1.ipynb"
+  say "NOTEBOOK   $out/$1.ipynb   (PYTHONPATH=$PYTHONPATH PLAQUETTE_LIBRARY=$PLAQUETTE_LIBRARY jupyter notebook ...)"
+}
+
+# learn_wave   Draws a wave between conducting walls as a GIF that moves: 30 runs of nodal-dg, each to a later time.
+learn_wave() {
+  local out=$root/out/book frame planes=()
+  python_with matplotlib PIL >/dev/null || fail "learn wave: Python has no matplotlib here"
+  preset=$(choose_preset)
+  configure_once
+  compile plaquette-nodal-dg
+  mkdir -p "$out"
+  for ((frame = 1; frame <= 30; ++frame)); do
+    planes+=("$out/wave-$frame.txt")
+    "$(program nodal-dg)" --equations maxwell-tm --box 12x12 --order 5 --problem pulse --pulse-start=-9 \
+      --sources=-0.3,0.2,0,2,1,1.2,0.8 --final-time $((frame / 10)).$((frame % 10)) --plane "${planes[-1]}" --plane-at z,0,160 \
+      --force >"$out/wave.log" || fail "learn wave: a run failed its checks; see $out/wave.log"
+  done
+  plot dg_wave.py "${planes[@]}" --last-time 3 --output "$out/wave.gif" --force >/dev/null
+  rm "${planes[@]}"
+  say "PICTURE    $out/wave.gif"
+}
+
+# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, notebook [NAME] or exercise [NUMBER]
 learn() {
+  if [[ ${1-} == notebook && $# -le 2 ]]; then
+    shift
+    learn_notebook "$@"
+    return
+  fi
+  if [[ ${1-} == wave && $# -eq 1 ]]; then learn_wave; return; fi
   if [[ ${1-} == exercise ]]; then
     shift
     learn_exercise "$@"
@@ -108,7 +156,7 @@ learn() {
   preset=$(choose_preset)
   if [[ $ladder == *-gpu ]]; then
     has_nvcc || fail "learn: $ladder needs nvcc and a GPU; without, ./plaquette test gpu-host runs its rungs as loops of the host"
-    preset=${PLAQUETTE_PRESET:-cuda} driver=dirac-gpu/plaquette-ladder-gpu
+    preset=${PLAQUETTE_PRESET:-cuda} driver=plaquette-ladder-gpu
   fi
   configure_once
   compile "$(basename "$driver")"

@@ -85,6 +85,7 @@ struct problem {
 class dirac_rung : public rung {
  public:
   dirac_rung(size s, std::uint64_t seed) : p(s, seed), out(p.in.size()) {}
+  dirac_rung(const std::array<int, 4>& extents, std::uint64_t seed) : p(extents, seed, INFINITY), out(p.in.size()) {}
   std::vector<double> result() const override {
     std::vector<double> numbers;
     for (const number& v : out) numbers.insert(numbers.end(), {v.real(), v.imag()});

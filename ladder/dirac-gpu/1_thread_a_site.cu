@@ -48,13 +48,14 @@ struct textbook_body {
   }
 };
 
-class thread_a_site : public dirac::dirac_rung {
+class thread_a_site : public gpu_rung {
  public:
   thread_a_site(size s, std::uint64_t seed)
-      : dirac_rung(s, seed), links_(plain(p.links)), in_(plain(p.in)), result_(plain(p.in)) {}
+      : gpu_rung(s, seed), links_(plain(p.links)), in_(plain(p.in)), result_(plain(p.in)) {}
   void run() override {
     for_each_index(p.sites * columns, textbook_body{lattice(p), links_.data(), in_.data(), result_.data()});
   }
+  double bytes() const override { return links_.bytes() + in_.bytes() + result_.bytes(); }
   std::vector<double> result() const override {
     std::vector<double> to;
     for (const complex<double>& z : result_.numbers()) to.insert(to.end(), {z.re, z.im});
@@ -70,7 +71,10 @@ class thread_a_site : public dirac::dirac_rung {
   device_array<complex<double>> links_, in_, result_;
 };
 
-double sites_of_run(size s) { return s == size::nano ? 4 * 256 : s == size::small ? 4 * 8192 : 4 * 65536; }
+double sites_of_run(size s) {
+  const auto e = extents_of(s);
+  return double(e[0] * e[1] * e[2] * e[3]) * columns;
+}
 const describe ladder("dirac-gpu", "hopping term D on random links, four columns, on a GPU", "site", sites_of_run,
                       1320);
 const add<thread_a_site> rung_1("dirac-gpu", 1, "a thread a site", 0, "the formula on plain arrays");

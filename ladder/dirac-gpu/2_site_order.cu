@@ -48,6 +48,7 @@ class site_order : public site_order_rung<double> {
       : site_order_rung(s, seed),
         links_(by_number<double>(p.links, p.sites, 36)),
         in_(by_number<double>(p.in, p.sites, 12)) {}
+  double bytes() const override { return links_.bytes() + in_.bytes() + result_.bytes(); }
   void run() override {
     for_each_index(p.sites * columns, site_order_body{order, links_.data(), in_.data(), result_.data()});
   }

@@ -6,19 +6,6 @@
 namespace ladder::dirac_gpu {
 namespace {
 
-struct columns_body {
-  lattice l;
-  half_links links;
-  half_spinors spinors;
-  complex<float>* out;
-
-  LADDER_BOTH void operator()(int site) const {
-    spinor<float> sum[columns]{};
-    add_hops(sum, l, site, links, spinors);
-    for (int column = 0; column < columns; ++column) store(out, column, site, l.sites, sum[column]);
-  }
-};
-
 class four_columns : public half_rung {
  public:
   using half_rung::half_rung;

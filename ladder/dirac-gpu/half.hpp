@@ -45,6 +45,8 @@ class half_rung : public site_order_rung<float> {
   half_rung(size s, std::uint64_t seed)
       : site_order_rung(s, seed), scales_(scales()), links_(packed_links()), in_(packed_spinors()) {}
 
+  double bytes() const override { return links_.bytes() + in_.bytes() + scales_.bytes() + result_.bytes(); }
+
  protected:
   half_links links() const { return {links_.data(), p.sites}; }
   half_spinors spinors() const { return {in_.data(), scales_.data(), p.sites}; }
@@ -82,6 +84,20 @@ class half_rung : public site_order_rung<float> {
 
   device_array<float> scales_;
   device_array<fixed_complex> links_, in_;
+};
+
+/// What rung 7 brings: four columns of a site.
+struct columns_body {
+  lattice l;
+  half_links links;
+  half_spinors spinors;
+  complex<float>* out;
+
+  LADDER_BOTH void operator()(int site) const {
+    spinor<float> sum[columns]{};
+    add_hops(sum, l, site, links, spinors);
+    for (int column = 0; column < columns; ++column) store(out, column, site, l.sites, sum[column]);
+  }
 };
 
 }  // namespace ladder::dirac_gpu

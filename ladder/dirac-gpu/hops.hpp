@@ -4,6 +4,8 @@
 /// how links and spinors are loaded.
 #pragma once
 
+#include <type_traits>
+
 #include "ladder/dirac-gpu/problem.hpp"
 
 namespace ladder::dirac_gpu {
@@ -93,6 +95,10 @@ class hops_rung : public site_order_rung<R> {
       : site_order_rung<R>(s, seed),
         links_(by_number<R>(this->p.links, this->p.sites, 36)),
         in_(by_number<R>(this->p.in, this->p.sites, 12)) {}
+  double bytes() const override {
+    const double numbers_of_link = std::is_same_v<Links<R>, two_rows<R>> ? 6 : 9;
+    return links_.bytes() * numbers_of_link / 9 + in_.bytes() + this->result_.bytes();
+  }
   void run() override {
     const int sites = this->p.sites;
     for_each_index(sites * columns,

@@ -12,6 +12,17 @@ namespace ladder::dirac_gpu {
 using dirac::complex, dirac::link, dirac::number, dirac::spinor;
 inline constexpr int columns = dirac::problem::columns;
 
+/// Lattices that fill a GPU; the largest does not fit into its cache.
+inline std::array<int, 4> extents_of(size s) {
+  if (s == size::nano) return {4, 4, 4, 4};
+  if (s == size::small) return {16, 16, 16, 16};
+  return {32, 32, 16, 16};
+}
+class gpu_rung : public dirac::dirac_rung {
+ public:
+  gpu_rung(size s, std::uint64_t seed) : dirac_rung(extents_of(s), seed) {}
+};
+
 struct lattice {
   int extent[4];  ///< x is the fastest index
   int sites;
@@ -42,10 +53,10 @@ std::vector<complex<R>> by_number(const std::vector<number>& from, int sites, in
 
 /// A rung whose result is [column][number][site] in precision R.
 template <class R>
-class site_order_rung : public dirac::dirac_rung {
+class site_order_rung : public gpu_rung {
  public:
   site_order_rung(size s, std::uint64_t seed)
-      : dirac_rung(s, seed), order(p), result_(std::vector<complex<R>>(p.in.size())) {}
+      : gpu_rung(s, seed), order(p), result_(std::vector<complex<R>>(p.in.size())) {}
   std::vector<double> result() const override {
     const auto from = result_.numbers();
     std::vector<double> to(2 * from.size());

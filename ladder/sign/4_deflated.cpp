@@ -2,59 +2,12 @@
 // ladder/sign/4_deflated.cpp: like 3_clenshaw, but knows the lowest modes of H. Along them the sign is exact. The
 // polynomial serves the rest, whose spectrum begins higher: its degree falls in the same proportion. Finding modes is
 // not timed: it is done once a configuration, for many vectors.
-#include <algorithm>
-#include <numeric>
-
-#include "ladder/sign/clenshaw.hpp"
+#include "ladder/sign/deflated.hpp"
 
 namespace ladder::sign {
 namespace {
 
-constexpr int known = 12;
-
-class deflated : public sign_rung {
- public:
-  deflated(size s, std::uint64_t seed) : sign_rung(s, seed) {
-    std::vector<std::size_t> order(modes.values.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    const auto size_of = [&](std::size_t k) { return std::abs(modes.values[k]); };
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) < size_of(b); });
-    for (int k = 0; k < known; ++k) {
-      modes_.push_back(modes.vectors[order[std::size_t(k)]]);
-      signs_.push_back(modes.values[order[std::size_t(k)]] > 0 ? 1.0 : -1.0);
-    }
-    polynomial_ = plaquette::minimax_of_error(delta, std::pow(size_of(order[known]) / highest, 2));
-  }
-
-  void run() override {
-    m.applications = 0;
-    vector t = x[0];
-    const auto apply_h = [&](vector& out, const vector& in) { h(out, in); };
-    const auto square = [&](vector& out, const vector& in) { h(t, in), h(out, t); };
-    for (int column = 0; column < p.columns; ++column) {
-      vector rest = x[column];
-      std::vector<std::complex<double>> parts;  // of x along the modes
-      for (const vector& mode : modes_) {
-        parts.push_back(dot(mode, x[column]));
-        for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= parts.back() * mode[i];
-      }
-      polynomial_of(y[column], rest, polynomial_, highest, apply_h, square);
-      for (std::size_t k = 0; k < modes_.size(); ++k)
-        for (std::size_t i = 0; i < rest.size(); ++i) y[column][i] += signs_[k] * parts[k] * modes_[k][i];
-    }
-    applied = m.applications;
-  }
-  std::string remark() const override {
-    return sign_rung::remark() + ", degree " + std::to_string(polynomial_.degree()) + ", 12 modes";
-  }
-
- private:
-  std::vector<vector> modes_;
-  std::vector<double> signs_;
-  plaquette::minimax_polynomial polynomial_;
-};
-
-const add<deflated> here("sign", 4, "deflated", 2e-8, "like 3, but exact on the lowest modes");
+const add<deflated_rung> here("sign", 4, "deflated", 2e-8, "like 3, but exact on the lowest modes");
 
 }  // namespace
 }  // namespace ladder::sign

@@ -10,24 +10,32 @@
 
 namespace ladder::sign {
 
-/// Computes to = (H / highest) P(H^2 / highest^2) b, where square(out, in) is out = H^2 in and h(out, in) is out = H
-/// in.
+/// Does steps k = first, ..., last of the recurrence, where square(out, in) is out = H^2 in:
 ///   b_k = c_k b + 2 Z b_(k+1) - b_(k+2),   P b = c_0 b + Z b_1 - b_2
+/// \param now, before  b_(k+1) and b_(k+2), then those of the next step; in precision R
+template <class R, class Square>
+void clenshaw_steps(solvers::vector<R>& now, solvers::vector<R>& before, const solvers::vector<R>& b,
+                    const plaquette::minimax_polynomial& p, double highest, int first, int last, const Square& square) {
+  const double width = 1 - p.eps;
+  const R a = R(2 / (width * highest * highest)), shift = R((1 + p.eps) / width);  // Z = a H^2 - shift
+  solvers::vector<R> product = b;
+  for (int k = first; k >= last; --k) {
+    square(product, now);
+    const R twice = k > 0 ? 2 : 1, c = R(p.coefficients[std::size_t(k)]);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const auto next = c * b[i] + twice * (a * product[i] - shift * now[i]) - before[i];
+      before[i] = now[i], now[i] = next;
+    }
+  }
+}
+
+/// Computes to = (H / highest) P(H^2 / highest^2) b, where h(out, in) is out = H in.
 template <class H, class Square>
 void polynomial_of(vector& to, const vector& b, const plaquette::minimax_polynomial& p, double highest, const H& h,
                    const Square& square) {
-  const double width = 1 - p.eps, a = 2 / (width * highest * highest),
-               shift = (1 + p.eps) / width;  // Z = a H^2 - shift
-  vector last(b.size()), before(b.size()), product = b;
-  for (int k = p.degree(); k >= 0; --k) {
-    square(product, last);
-    const double twice = k > 0 ? 2 : 1, c = p.coefficients[std::size_t(k)];
-    for (std::size_t i = 0; i < b.size(); ++i) {
-      const auto next = c * b[i] + twice * (a * product[i] - shift * last[i]) - before[i];
-      before[i] = last[i], last[i] = next;
-    }
-  }
-  h(to, last);
+  vector now(b.size()), before(b.size());
+  clenshaw_steps(now, before, b, p, highest, p.degree(), 0, square);
+  h(to, now);
   for (auto& v : to) v /= highest;
 }
 

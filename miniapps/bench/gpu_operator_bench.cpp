@@ -9,6 +9,7 @@
 #include "common/app/timing.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
+#include "gpu/dirac/pair_hopping.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 
@@ -59,18 +60,39 @@ double distance_of_hopping(gpu_lattice& lattice, const gpu::field<T>& out, const
   return lattice.distance_from_textbook(found, psi, fermion_action::isotropic(0.0, 0.0), parity);
 }
 
+/// Random numbers as an operator takes them, and its numbers as others take them.
 template <class T>
+void randomise(const gpu::hopping_term<T>& /*d*/, gpu::field<T>& x) {
+  gpu::random_spinors(x, seed);
+}
+void randomise(const gpu::pair_hopping_term& /*d*/, gpu::field<double>& x) {
+  gpu::random_spinors(x, seed);
+  gpu::to_pairs(x, x);
+}
+template <class T>
+const gpu::field<T>& numbers(const gpu::hopping_term<T>& /*d*/, const gpu::field<T>& x) {
+  return x;
+}
+gpu::field<double> numbers(const gpu::pair_hopping_term& /*d*/, const gpu::field<double>& x) {
+  auto result = like(x);
+  gpu::to_doubles(result, x);
+  return result;
+}
+
+/// \tparam Term  hopping_term<T>, or what applies D in the same way to fields of T
+template <class T, class Term = gpu::hopping_term<T>>
 class hopping_chain {
  public:
-  hopping_chain(const gpu::hopping_term<T>& d, int columns)
+  hopping_chain(const Term& d, int columns)
       : d_(d),
         even_(d.get_context(), {spins, colours, site_subset::even, columns}),
         odd_(d.get_context(), {spins, colours, site_subset::odd, columns}) {
-    gpu::random_spinors(even_, seed);
+    restart();
   }
-  gpu::field<T>& even() { return even_; }
+  void restart() { randomise(d_, even_); }
   double scale() const { return scale_; }
-  const gpu::field<T>& odd() const { return odd_; }
+  decltype(auto) even() const { return numbers(d_, even_); }
+  decltype(auto) odd() const { return numbers(d_, odd_); }
 
   void half_step(bool to_odd, double scale) {
     gpu::hopping_finish<T> finish;
@@ -91,59 +113,57 @@ class hopping_chain {
     const stopwatch watch;
     for (int steps = first; steps <= least || watch.seconds() < least_seconds; steps *= 2)
       scale_ /= growth_of_application(steps);
-    gpu::random_spinors(even_, seed);
+    restart();
   }
 
  private:
   /// By which factor an application makes numbers larger, in the mean of `steps` steps of two.
   double growth_of_application(int steps) {
-    const double before = total_norm2(even_);
+    const double before = total_norm2<T>(even());
     for (int i = 0; i < steps; ++i) step();
-    return std::pow(total_norm2(even_) / before, 1.0 / (4 * steps));
+    return std::pow(total_norm2<T>(even()) / before, 1.0 / (4 * steps));
   }
 
-  const gpu::hopping_term<T>& d_;
+  const Term& d_;
   gpu::field<T> even_, odd_;
   double scale_ = 1.0;
 };
 
 /// False where a launch in a graph reads what the one before has not written yet.
-template <class T>
-bool is_the_same_in_a_graph(hopping_chain<T>& chain, const gpu::queue& q) {
+template <class T, class Term>
+bool is_the_same_in_a_graph(hopping_chain<T, Term>& chain, const gpu::queue& q) {
   constexpr int steps = 5;
-  auto probe = like(chain.even());
+  gpu::field<T> probe = like(chain.even());
   gpu::random_spinors(probe, seed + 1);
-  gpu::random_spinors(chain.even(), seed);
+  chain.restart();
   for (int i = 0; i < steps; ++i) {
     chain.step();
     q.synchronize();
   }
-  const auto expected = fingerprint(chain.even(), probe);
-  gpu::random_spinors(chain.even(), seed);
+  const auto expected = fingerprint<T>(chain.even(), probe);
+  chain.restart();
   const gpu::work_graph graph(q, steps, [&] { chain.step(); });
   graph.launch();
-  return fingerprint(chain.even(), probe) == expected;
+  return fingerprint<T>(chain.even(), probe) == expected;
 }
 
 int times_in_graph(double seconds) {
   return std::clamp(static_cast<int>(graph_seconds / seconds), 1, most_of_graph / 2);
 }
 
-template <class T>
-std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                         verification& checks) {
+template <class T, class Term>
+std::vector<gpu_samples> time_hopping_of(const Term& d, gpu_lattice& lattice, const gpu_row& row,
+                                         const gpu_timing& timing, double tolerance, verification& checks) {
   const gpu::context& ctx = lattice.get_context();
   const gpu::queue& q = ctx.queue();
-  const gpu::hopping_term<T> d(ctx, lattice.links(), fermion_action::isotropic(0.0, 0.0),
-                               static_cast<reconstruct>(row.reals));
-  hopping_chain<T> chain(d, row.rhs);
+  hopping_chain<T, Term> chain(d, row.rhs);
   chain.half_step(true, -0.5);
-  double wrong = distance_of_hopping(lattice, chain.odd(), chain.even(), 0);
+  double wrong = distance_of_hopping<T>(lattice, chain.odd(), chain.even(), 0);
   if (row.rhs > 1) {
-    const double last = distance_of_hopping(lattice, chain.odd(), chain.even(), row.rhs - 1);
+    const double last = distance_of_hopping<T>(lattice, chain.odd(), chain.even(), row.rhs - 1);
     keep_largest(wrong, last);
   }
-  checks.add(row.name, wrong, tolerance<T>(row));
+  checks.add(row.name, wrong, tolerance);
   checks.add(row.name + ", a chain in a graph", is_the_same_in_a_graph(chain, q));
 
   chain.keep_norm();
@@ -151,14 +171,30 @@ std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& ro
   const gpu::work_graph graph(q, times_in_graph(of_step), [&] { chain.step(); });
   graph.launch();
   auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
-  for (gpu_samples& s : samples) s.launch = d.launch_for(row.rhs, false).name();
   // A chain goes on: the last timed output is that of the numbers which the one before has left.
   checks.add(row.name + ", last timed output",
-             distance_of_hopping(lattice, chain.even(), chain.odd(), row.rhs - 1, chain.scale(), 0), tolerance<T>(row));
+             distance_of_hopping<T>(lattice, chain.even(), chain.odd(), row.rhs - 1, chain.scale(), 0), tolerance);
   // Zeros and infinities take less power: they are fast for no merit.
-  const double norm = total_norm2(chain.even()) / (24.0 * 0.5 * static_cast<double>(ctx.geometry().local_volume()));
+  const double norm = total_norm2<T>(chain.even()) / (24.0 * 0.5 * static_cast<double>(ctx.geometry().local_volume()));
   checks.add(row.name + ", the norm has not left its range", norm > 1e-12 && norm < 1e12);
   return samples;
+}
+
+template <class T>
+std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                         verification& checks) {
+  const gpu::hopping_term<T> d(lattice.get_context(), lattice.links(), fermion_action::isotropic(0.0, 0.0),
+                               static_cast<reconstruct>(row.reals));
+  auto samples = time_hopping_of<T>(d, lattice, row, timing, tolerance<T>(row), checks);
+  for (gpu_samples& s : samples) s.launch = d.launch_for(row.rhs, false).name();
+  return samples;
+}
+
+std::vector<gpu_samples> time_pairs(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                    verification& checks) {
+  const gpu::context& ctx = lattice.get_context();
+  const gpu::pair_hopping_term d(ctx, lattice.links(), fermion_action::isotropic(0.0, 0.0));
+  return time_hopping_of<double>(d, lattice, row, timing, 0x1p-44, checks);
 }
 
 /// x_e = in of column 0, x_o such that the odd part of M x vanishes, by the operator in double.
@@ -230,6 +266,7 @@ std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row
 
 std::vector<gpu_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
                                       verification& checks) {
+  if (row.precision == "pairs") return time_pairs(lattice, row, timing, checks);
   if (row.precision == "double") return time_hopping_in<double>(lattice, row, timing, checks);
   if (row.precision == "half") return time_hopping_in<half>(lattice, row, timing, checks);
   return time_hopping_in<float>(lattice, row, timing, checks);

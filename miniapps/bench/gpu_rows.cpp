@@ -83,7 +83,7 @@ std::vector<gpu_row> gpu_rows() {
   rows.hopping(lattice_32, "single", 12, 12);
   rows.hopping(lattice_32, "half", 12, 12);
   rows.hopping(lattice_32, "double", 12, 12);
-  for (const char* precision : {"double", "single", "half"}) rows.hopping(lattice_32, precision, 18, 1);
+  for (const char* precision : {"double", "pairs", "single", "half"}) rows.hopping(lattice_32, precision, 18, 1);
   for (const char* precision : {"double", "half"}) rows.hopping(lattice_32, precision, 8, 1);
   rows.clover(lattice_32, "double", 1);
   rows.clover(lattice_32, "single", 1);
@@ -162,7 +162,7 @@ double standard_flops(const gpu_row& row) {
 }
 
 double bytes_of_real(const std::string& precision) {
-  return precision == "double" ? 8.0 : precision == "single" ? 4.0 : 2.0;
+  return precision == "double" || precision == "pairs" ? 8.0 : precision == "single" ? 4.0 : 2.0;
 }
 
 int fields_moved(const std::string& operation) { return vector_operations().at(operation); }

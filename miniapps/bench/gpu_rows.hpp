@@ -25,7 +25,7 @@ struct gpu_row {
   gpu_subject subject = gpu_subject::hopping;
   std::string operation;  ///< "axpy", ...; "double", "double-half", ...
   extents lattice{};
-  std::string precision = "single";
+  std::string precision = "single";  ///< or "double", "half", "pairs": double by pairs of floats
   int reals = 12, rhs = 1;
 };
 
@@ -64,7 +64,7 @@ double fewest_bytes(const gpu_row& row);
 /// Returns fields that a vector operation reads and writes.
 int fields_moved(const std::string& operation);
 
-/// Returns the bytes of a real number: 8, 4, 2.
+/// Returns the bytes of a real number: 8 (double, pairs), 4, 2.
 double bytes_of_real(const std::string& precision);
 
 }  // namespace plaquette::bench

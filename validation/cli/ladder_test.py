@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ladders and the book: the driver finds a wrong rung, rungs are pages, chapters are whole."""
 import glob
+import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -39,6 +41,10 @@ class Driver(unittest.TestCase):
         result = run("PLAQUETTE_BROKEN_LADDER", "off", "--rung", "3")
         self.assertEqual(re.findall(r"^\| (\d) ", result.stdout, re.MULTILINE), ["2", "3"])
         self.assertEqual(result.returncode, 1, result.stdout)
+
+    def test_the_library_finds_the_steps_that_its_coarsest_lattice_needs(self):
+        result = run("PLAQUETTE_LADDER", "multigrid", "--size", "nano", "--seed", "7", "--rung", "6")  # 16 steps miss a mode
+        self.assertEqual(result.returncode, 0, result.stdout)
 
     def test_what_is_no_ladder_is_refused(self):
         for arguments in (("dance",), ("dirac-cpu", "--rung", "99"), ("dirac-cpu", "--size", "huge")):
@@ -87,6 +93,19 @@ class Pages(unittest.TestCase):
         for patch in sorted(patches):
             result = subprocess.run(["git", "apply", "--check", os.path.join(folder, patch)], cwd=ROOT, capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, f"{patch} does not fit the tree any more: {result.stderr}")
+
+    def test_notebooks_are_made_of_their_text(self):
+        for source in glob.glob(os.path.join(BOOK, "notebooks", "*.py")):
+            with tempfile.TemporaryDirectory() as folder:
+                to = os.path.join(folder, "notebook.ipynb")
+                subprocess.run([sys.executable, os.path.join(ROOT, "tools", "notebook.py"), source, to], check=True)
+                cells = json.loads(text_of(to))["cells"]
+            self.assertEqual(len(cells), text_of(source).count("# %%"))
+            code = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "code")
+            compile(code, source, "exec")
+            self.assertNotIn("%%", code)
+            self.assertTrue(all(line in text_of(source) for cell in cells for line in cell["source"].split("\n")))
+            self.assertTrue(cells[0]["source"].startswith("# "))
 
     def test_names_in_chapters_exist(self):
         for path in glob.glob(BOOK + "/*.md") + [os.path.join(ROOT, "docs", "glossary.md"), os.path.join(ROOT, "ladder", "README.md")]:

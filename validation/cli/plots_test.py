@@ -221,6 +221,22 @@ class PlotsTest(FolderTest):
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("expected verified rows, found none", result.stderr)
 
+    def test_a_wave_moves_on_one_scale_of_colours(self):
+        paths = [self.path(f"{size}.txt") for size in (1, 4, 2)]
+        for path, size in zip(paths, (1, 4, 2)):
+            with open(path, "w", encoding="ascii") as file:
+                file.write("# x y Ez\n# plane z = 0, 2 x 2 pixels from -1, -1 to 1, 1\n")
+                file.writelines(f"{x} {y} {size * x}\n" for x in (-0.5, 0.5) for y in (-0.5, 0.5))
+        code = ("import sys; sys.path.insert(0, sys.argv[1]); from dg_wave import frames_of; "
+                "paler = [255 - f.convert('RGB').getpixel((200, 120))[1] for f in frames_of(sys.argv[2:], 'Ez', 3)]; "
+                "assert paler[0] < paler[2] < paler[1], paler")
+        result = subprocess.run([PYTHON, "-c", code, PLOTS, *paths], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.run_script("dg_wave.py", *paths, "--last-time", "3", "--output", self.path("wave.gif"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("wave.gif"), "rb") as file:
+            self.assertEqual(file.read().count(b"\x21\xf9\x04"), 3)  # a control block a frame
+
     def test_each_figure_is_drawn(self):
         for script in ("convergence.py", "effective_mass.py", "demo.py"):
             picture = self.path(script + ".png")

@@ -53,6 +53,7 @@ class Script(unittest.TestCase):
                                  (("kernel", "flying"), "kernel: which?"),
                                  (("learn", "99"), "there is no chapter 99"), (("learn", "dance"), "no ladder 'dance'"),
                                  (("learn", "solvers", "x"), "RUNG is a number"),
+                                 (("learn", "notebook", "dance"), "no notebook 'dance'"),
                                  (("learn", "exercise", "99"), "there is no exercise 99"),
                                  (("kernel", "hopping", "triple", "18"), "PRECISION is one of double single half"),
                                  (("sweep", "coarse", "slow"), "sweep coarse takes nothing or 'quick'"),

@@ -51,8 +51,12 @@ TEST(gpu_bench, times_a_hopping_term_that_agrees_with_the_textbook) {
     const char* precision;
     int reals, rhs;
   };
-  for (const auto& [precision, reals, rhs] :
-       {form{"double", 18, 1}, {"single", 12, 3}, {"single", 8, 1}, {"half", 12, 1}, {"half", 12, 3}}) {
+  for (const auto& [precision, reals, rhs] : {form{"double", 18, 1},
+                                              {"pairs", 18, 1},
+                                              {"single", 12, 3},
+                                              {"single", 8, 1},
+                                              {"half", 12, 1},
+                                              {"half", 12, 3}}) {
     verification checks;
     const auto samples =
         time_hopping(lattice, row_of(gpu_subject::hopping, precision, reals, rhs), short_timing(), checks);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/dirac-gpu/8_library.cpp: like 7_columns, but by the library's hopping term (gpu/dirac/hopping_term.hpp).
-// Blocks of threads are tiles of the lattice, so that neighbours come from the cache. A tuner finds their shape.
-// Numbers of a site are loaded 16 bytes at a time. gpu/dirac/NOTES.md says what each of these gains.
+// ladder/dirac-gpu/9_library.cpp: like 8_tiles, but by the library's hopping term (gpu/dirac/hopping_term.hpp).
+// A tuner finds the shape of tiles. Numbers of a site are loaded 16 bytes at a time, and the result has 16 bits too.
+// gpu/dirac/NOTES.md says what each of these gains.
 #include "gpu/dirac/hopping_term.hpp"
 
-#include "ladder/dirac-cpu/problem.hpp"
+#include "ladder/dirac-gpu/problem.hpp"
 
 namespace ladder::dirac_gpu {
 namespace {
 
-using dirac::number, plaquette::half, plaquette::site_subset;
+using plaquette::half, plaquette::site_subset;
 
-class library : public dirac::dirac_rung {
+class library : public gpu_rung {
  public:
   library(size s, std::uint64_t seed)
-      : dirac_rung(s, seed),
+      : gpu_rung(s, seed),
         context_(plaquette::lattice_geometry(p.extent), comm_),
         term_(context_, links(), periodic(), plaquette::reconstruct::twelve),
         in_(context_, {4, 3, site_subset::full, p.columns}),
@@ -30,6 +30,9 @@ class library : public dirac::dirac_rung {
     }
   }
 
+  double bytes() const override {  // 24 numbers of a site's links; a spinor's 12 and its scale, in and out
+    return p.sites * (24.0 * 4 + columns * 2 * (12.0 * 4 + 4));
+  }
   void run() override {
     for (int parity : {0, 1}) {
       auto to = out_.parity(parity);
@@ -73,7 +76,7 @@ class library : public dirac::dirac_rung {
   plaquette::gpu::field<half> in_, out_;
 };
 
-const add<library> rung_8("dirac-gpu", 8, "the library", 6e-4, "like 7, by gpu/dirac/hopping_term.hpp");
+const add<library> rung_9("dirac-gpu", 9, "the library", 6e-4, "like 8, by gpu/dirac/hopping_term.hpp");
 
 }  // namespace
 }  // namespace ladder::dirac_gpu
