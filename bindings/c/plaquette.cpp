@@ -143,6 +143,12 @@ struct kind<plaquette_propagator> {
   static constexpr const char* name = "propagator";
 };
 
+template <>
+struct kind<plaquette_device_memory> {
+  using object = api::device_memory;
+  static constexpr const char* name = "memory of a device";
+};
+
 template <class Handle>
 auto& table_of() {
   // Never destroyed: objects that a caller forgot would end after MPI and the device have.
@@ -199,6 +205,12 @@ Enumeration choice(int value, int count, const char* name) {
 
 api::device device_of(int value) { return choice<api::device>(value, 2, "device"); }
 
+api::memory memory_of(int flag) {
+  if (flag != 0 && flag != PLAQUETTE_ON_DEVICE)
+    refuse("memory of an array: expected 0 or PLAQUETTE_ON_DEVICE, found " + std::to_string(flag));
+  return flag == 0 ? api::memory::host : api::memory::device;
+}
+
 std::span<const std::int64_t> places_of(const std::int64_t* places, const api::lattice& lattice) {
   if (places == nullptr) return {};
   return {places, static_cast<std::size_t>(lattice.local_volume())};
@@ -225,6 +237,7 @@ api::spinor_layout layout_of(const plaquette_spinor_layout* given, const api::la
   result.spin = l.spin, result.colour = l.colour, result.imaginary = l.imaginary, result.column = l.column;
   result.places = places_of(l.places, lattice);
   result.basis = choice<api::gamma_basis>(l.basis, 5, "gamma basis");
+  result.memory = memory_of(l.memory);
   return result;
 }
 
@@ -236,7 +249,18 @@ api::link_layout layout_of(const plaquette_link_layout& l, const api::lattice& l
   result.places = places_of(l.places, lattice);
   result.boundary_phase = numbers(l.boundary_phase);
   result.staggered_phases = choice<int>(l.staggered, 2, "staggered") == 1;
+  result.memory = memory_of(l.number & PLAQUETTE_ON_DEVICE);
   return result;
+}
+
+api::given_modes modes_of(const plaquette_modes* given, const api::lattice& lattice) {
+  const plaquette_modes m = options_of(given, plaquette_modes PLAQUETTE_MODES_DEFAULTS, "modes");
+  if (m.count < 0) refuse("modes: expected a count of 0 or more, found " + std::to_string(m.count));
+  if (m.count == 0) return {};
+  there(m.values, "eigenvalues");
+  there(m.vectors, "vectors");
+  return {std::span(m.values, static_cast<std::size_t>(m.count)), std::span(m.vectors, m.length),
+          layout_of(m.layout, lattice)};
 }
 
 api::rule rule_of(const plaquette_rule* given) {
@@ -332,6 +356,38 @@ int plaquette_solver_free(plaquette_solver* handle) { return free_handle(handle)
 int plaquette_operator_free(plaquette_operator* handle) { return free_handle(handle); }
 int plaquette_overlap_free(plaquette_overlap* handle) { return free_handle(handle); }
 int plaquette_propagator_free(plaquette_propagator* handle) { return free_handle(handle); }
+int plaquette_device_memory_free(plaquette_device_memory* handle) { return free_handle(handle); }
+
+int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice, size_t bytes,
+                                   void** address, int* device) {
+  return answer([&] {
+    there(memory, "memory").key = 0;
+    there(address, "address") = nullptr;
+    const api::device_memory made(*object_of(lattice), bytes);
+    *address = made.address();
+    if (device != nullptr) *device = made.device();
+    *memory = handle_of<plaquette_device_memory>(made);
+    return api::code::success;
+  });
+}
+
+int plaquette_device_memory_write(plaquette_device_memory memory, const void* from, size_t bytes) {
+  return answer([&] {
+    const auto to = object_of(memory);
+    if (from == nullptr) refuse("memory to copy: expected an address, found null");
+    to->write(std::span(static_cast<const std::byte*>(from), bytes));
+    return api::code::success;
+  });
+}
+
+int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_t bytes) {
+  return answer([&] {
+    const auto from = object_of(memory);
+    if (to == nullptr) refuse("memory to copy: expected an address, found null");
+    from->read(std::span(static_cast<std::byte*>(to), bytes));
+    return api::code::success;
+  });
+}
 
 int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
                              const plaquette_lattice_options* options) {
@@ -396,7 +452,7 @@ int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, co
     if (numbers == nullptr) refuse("array of links: expected an address, found null");
     const auto l = options_of(&there(layout, "link layout"), plaquette_link_layout{}, "link layout");
     const api::link_layout where = layout_of(l, *on);
-    if (choice<int>(l.number, 2, "type of numbers") == PLAQUETTE_SINGLE)
+    if (choice<int>(l.number & ~PLAQUETTE_ON_DEVICE, 2, "type of numbers") == PLAQUETTE_SINGLE)
       *gauge = handle_of<plaquette_gauge>(
           api::gauge_field(*on, std::span(static_cast<const float*>(numbers), length), where));
     else
@@ -588,6 +644,20 @@ int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver so
   });
 }
 
+int plaquette_propagator_judge_smeared(plaquette_propagator* judged, plaquette_solver solver,
+                                       plaquette_propagator propagator, const plaquette_source* source,
+                                       plaquette_gauge smearing_links, const plaquette_rule* rule,
+                                       plaquette_result* results) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(judged, "propagator").key = 0;
+    const auto by = object_of(solver);
+    api::source from = source_of(source);
+    from.smearing_links = *object_of(smearing_links);
+    return put_propagator(judged, by->judged(*quark, from, rule_of(rule)), results);
+  });
+}
+
 int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator, plaquette_gauge links,
                                double radius, int steps) {
   return answer([&] {
@@ -651,12 +721,26 @@ int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double 
 
 int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance, int sweep_limit,
                         double quality[2]) {
+  return plaquette_gauge_fix_by(fixed, gauge, condition, tolerance, sweep_limit, quality, nullptr, 0);
+}
+
+int plaquette_gauge_fix_by(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance,
+                           int sweep_limit, double quality[2], double* g, size_t length) {
   return answer([&] {
     const auto links = object_of(gauge);
     there(fixed, "gauge").key = 0;
+    const auto needed = 18 * static_cast<std::size_t>(links->on().local_volume());
+    if (g != nullptr && length != needed)
+      refuse("gauge transformation: expected room for " + std::to_string(needed) + " numbers, found " +
+             std::to_string(length));
     const api::fixed_gauge found =
         links->fixed(choice<api::gauge_condition>(condition, 2, "gauge"), tolerance, sweep_limit);
     if (quality != nullptr) quality[0] = found.functional, quality[1] = found.theta;
+    if (g != nullptr)
+      for (const std::complex<double>& element : found.g) {
+        *g++ = element.real();
+        *g++ = element.imag();
+      }
     *fixed = handle_of<plaquette_gauge>(found.links);
     if (found.converged) return api::code::success;
     remember("gauge fixing: the sweeps ended before theta met its tolerance");
@@ -696,6 +780,12 @@ int plaquette_operator_apply(plaquette_operator m, double* out, const double* in
 
 int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
                              const plaquette_overlap_options* options) {
+  return plaquette_overlap_create_with_modes(overlap, gauge, options, nullptr, nullptr, nullptr);
+}
+
+int plaquette_overlap_create_with_modes(plaquette_overlap* overlap, plaquette_gauge gauge,
+                                        const plaquette_overlap_options* options, const plaquette_modes* of_h,
+                                        const plaquette_modes* of_d_plus, const plaquette_modes* of_d_minus) {
   return answer([&] {
     there(overlap, "overlap").key = 0;
     const auto links = object_of(gauge);
@@ -708,7 +798,46 @@ int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
     how.mode_tolerance = o.mode_tolerance;
     how.boundary_phase = numbers(o.boundary_phase);
     how.seed = o.seed;
-    *overlap = handle_of<plaquette_overlap>(api::make_overlap_solver(*links, how));
+    *overlap = handle_of<plaquette_overlap>(api::make_overlap_solver(
+        *links, how,
+        {modes_of(of_h, links->on()), modes_of(of_d_plus, links->on()), modes_of(of_d_minus, links->on())}));
+    return api::code::success;
+  });
+}
+
+int plaquette_overlap_mode_count(plaquette_overlap overlap, int kind, int* count) {
+  return answer([&] {
+    there(count, "count") = object_of(overlap)->mode_count(choice<api::mode_kind>(kind, 3, "kind of modes"));
+    return api::code::success;
+  });
+}
+
+int plaquette_overlap_mode_values(plaquette_overlap overlap, int kind, double* values, double* residuals,
+                                  size_t length) {
+  return answer([&] {
+    const auto of = choice<api::mode_kind>(kind, 3, "kind of modes");
+    const auto solver = object_of(overlap);
+    const auto needed = static_cast<std::size_t>(solver->mode_count(of));
+    if (length != needed)
+      refuse("modes: expected room for " + std::to_string(needed) + " numbers, found " + std::to_string(length));
+    if (needed == 0) return api::code::success;
+    there(values, "eigenvalues");
+    const api::mode_list list = solver->modes(of);
+    std::ranges::copy(list.values, values);
+    if (residuals != nullptr) std::ranges::copy(list.residuals, residuals);
+    if (list.verdict.passed) return api::code::success;
+    remember(("modes: " + list.verdict.text).c_str());
+    return api::code::not_verified;
+  });
+}
+
+int plaquette_overlap_mode_vectors(plaquette_overlap overlap, int kind, double* vectors, size_t length,
+                                   const plaquette_spinor_layout* layout) {
+  return answer([&] {
+    const auto of = choice<api::mode_kind>(kind, 3, "kind of modes");
+    const auto solver = object_of(overlap);
+    if (solver->mode_count(of) > 0) there(vectors, "vectors");
+    solver->copy_modes(of, std::span(vectors, length), layout_of(layout, solver->on()));
     return api::code::success;
   });
 }

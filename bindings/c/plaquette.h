@@ -61,6 +61,7 @@ typedef struct { uint64_t key; } plaquette_solver;
 typedef struct { uint64_t key; } plaquette_operator;
 typedef struct { uint64_t key; } plaquette_overlap;
 typedef struct { uint64_t key; } plaquette_propagator;
+typedef struct { uint64_t key; } plaquette_device_memory;
 /* Free an object and make the handle zero. A zero handle is no error, a copy of a freed one is. */
 PLAQUETTE_PUBLIC int plaquette_lattice_free(plaquette_lattice* handle);
 PLAQUETTE_PUBLIC int plaquette_gauge_free(plaquette_gauge* handle);
@@ -68,6 +69,7 @@ PLAQUETTE_PUBLIC int plaquette_solver_free(plaquette_solver* handle);
 PLAQUETTE_PUBLIC int plaquette_operator_free(plaquette_operator* handle);
 PLAQUETTE_PUBLIC int plaquette_overlap_free(plaquette_overlap* handle);
 PLAQUETTE_PUBLIC int plaquette_propagator_free(plaquette_propagator* handle);
+PLAQUETTE_PUBLIC int plaquette_device_memory_free(plaquette_device_memory* handle);
 
 /* ---- Lattices */
 typedef struct {
@@ -84,6 +86,16 @@ PLAQUETTE_PUBLIC int plaquette_lattice_create(plaquette_lattice* lattice, const 
 /* Returns extents and origin of the box that this rank holds. */
 PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]);
 
+/* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. What is
+   queued on that GPU is waited for before they are read. Any pointer of cudaMalloc or cudaMallocManaged will do; these
+   functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null. */
+enum { PLAQUETTE_ON_DEVICE = 16 };
+PLAQUETTE_PUBLIC int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice,
+                                                    size_t bytes, void** address, int* device);
+/* Copy the first bytes from, or to, memory of the host. */
+PLAQUETTE_PUBLIC int plaquette_device_memory_write(plaquette_device_memory memory, const void* from, size_t bytes);
+PLAQUETTE_PUBLIC int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_t bytes);
+
 /* ---- Links */
 enum { PLAQUETTE_X_FASTEST = 0, PLAQUETTE_T_FASTEST = 1 };
 enum { PLAQUETTE_DOUBLE = 0, PLAQUETTE_SINGLE = 1, PLAQUETTE_HALF = 2 };
@@ -93,7 +105,7 @@ enum { PLAQUETTE_DOUBLE = 0, PLAQUETTE_SINGLE = 1, PLAQUETTE_HALF = 2 };
    and the imaginary part `imaginary` behind it. Strides are counted in reals and may be negative. */
 typedef struct {
   size_t size;
-  int number;       /* PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE: the type of the array */
+  int number;       /* PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE: the type of the array; + PLAQUETTE_ON_DEVICE: on a GPU */
   int staggered;    /* 1: signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1 as MILC has them are in the links, and are taken out */
   int64_t first, site[4], direction[4], row, column, imaginary;
   const int64_t* places; /* where each site begins, for sites with x fastest, in place of `site`; null: none */
@@ -139,6 +151,10 @@ PLAQUETTE_PUBLIC int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gau
 enum { PLAQUETTE_LANDAU = 0, PLAQUETTE_COULOMB = 1 };
 PLAQUETTE_PUBLIC int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance,
                                          int sweep_limit, double quality[2]);
+/* Does the same and fills g, links = g(x) U_mu(x) g(x+mu)^+: [site][i][j], x fastest, 18 doubles a site. */
+PLAQUETTE_PUBLIC int plaquette_gauge_fix_by(plaquette_gauge* fixed, plaquette_gauge gauge, int condition,
+                                            double tolerance, int sweep_limit, double quality[2], double* g,
+                                            size_t length);
 
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */
@@ -163,8 +179,8 @@ enum {
        first + sum_nu x_nu site[nu] + s spin + c colour + n column */
 typedef struct {
   size_t size;
-  int basis; /* of gamma matrices */
-  int reserved;
+  int basis;  /* of gamma matrices */
+  int memory; /* 0, or PLAQUETTE_ON_DEVICE: the arrays are on a GPU */
   int64_t first, site[4], spin, colour, imaginary, column;
   const int64_t* places;
 } plaquette_spinor_layout;
@@ -289,6 +305,11 @@ PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, 
 PLAQUETTE_PUBLIC int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver,
                                                 plaquette_propagator propagator, const plaquette_source* source,
                                                 const plaquette_rule* rule, plaquette_result* results);
+/* Does the same; a Gaussian source is smeared with hops of these links. */
+PLAQUETTE_PUBLIC int plaquette_propagator_judge_smeared(plaquette_propagator* judged, plaquette_solver solver,
+                                                        plaquette_propagator propagator, const plaquette_source* source,
+                                                        plaquette_gauge smearing_links, const plaquette_rule* rule,
+                                                        plaquette_result* results);
 
 /* ---- M itself, in double */
 PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge,
@@ -320,6 +341,34 @@ PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* ind
 PLAQUETTE_PUBLIC int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap overlap,
                                              const plaquette_source* source, const double* masses, int count,
                                              const plaquette_rule* rule);
+
+/* Modes of H: |H v - lambda v|, |lambda| ascending. Modes of D^+ D in one chirality: |D^+ D v - e v|, e ascending; the
+   other two spins are 0. Vectors are orthonormal. */
+enum { PLAQUETTE_MODES_OF_H = 0, PLAQUETTE_MODES_OF_D_PLUS = 1, PLAQUETTE_MODES_OF_D_MINUS = 2 };
+PLAQUETTE_PUBLIC int plaquette_overlap_mode_count(plaquette_overlap overlap, int kind, int* count);
+/* Fills eigenvalues, and residuals that are computed here, or null; `length` is the count of modes. Returns
+   PLAQUETTE_NOT_VERIFIED where one is above the tolerance of modes. */
+PLAQUETTE_PUBLIC int plaquette_overlap_mode_values(plaquette_overlap overlap, int kind, double* values,
+                                                   double* residuals, size_t length);
+/* Copies the vectors, a column each. `length` is the number of doubles in the array. */
+PLAQUETTE_PUBLIC int plaquette_overlap_mode_vectors(plaquette_overlap overlap, int kind, double* vectors, size_t length,
+                                                    const plaquette_spinor_layout* layout);
+typedef struct {
+  size_t size;
+  int count;
+  int reserved;
+  const double *values, *vectors;        /* `values` on the host */
+  size_t length;                         /* doubles in `vectors` */
+  const plaquette_spinor_layout* layout; /* null: dense */
+} plaquette_modes;
+#define PLAQUETTE_MODES_DEFAULTS {sizeof(plaquette_modes), 0, 0, NULL, NULL, 0, NULL}
+/* Makes a solver with modes that were found before; null: they are computed. Refuses vectors that are not orthonormal,
+   residuals above 1e-8 of H and above mode_tolerance of D^+ D, and lists that lack a lower mode. Modes of D^+ D are given
+   in both chiralities. */
+PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* overlap, plaquette_gauge gauge,
+                                                         const plaquette_overlap_options* options,
+                                                         const plaquette_modes* of_h, const plaquette_modes* of_d_plus,
+                                                         const plaquette_modes* of_d_minus);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,11 @@ module plaquette
     plaquette_openqcd = 3, plaquette_tmlqcd = 4
   integer(c_int), parameter :: plaquette_point = 0, plaquette_wall = 1, plaquette_gaussian = 2, plaquette_z2 = 3, &
     plaquette_z4 = 4
+  integer(c_int), parameter :: plaquette_on_device = 16
+  integer(c_int), parameter :: plaquette_stout = 0, plaquette_ape = 1, plaquette_hyp = 2
+  integer(c_int), parameter :: plaquette_landau = 0, plaquette_coulomb = 1
+  integer(c_int), parameter :: plaquette_scidac = 0, plaquette_etmc = 1
+  integer(c_int), parameter :: plaquette_modes_of_h = 0, plaquette_modes_of_d_plus = 1, plaquette_modes_of_d_minus = 2
 
   ! Handles; a new one is none.
   type, bind(c) :: plaquette_lattice
@@ -60,7 +65,7 @@ module plaquette
   end type
   type, bind(c) :: plaquette_spinor_layout
     integer(c_size_t) :: size = 96
-    integer(c_int) :: basis = plaquette_degrand_rossi, reserved = 0
+    integer(c_int) :: basis = plaquette_degrand_rossi, memory = 0
     integer(c_int64_t) :: first = 0, site(4) = 0, spin = 6, colour = 2, imaginary = 1, column = 0
     type(c_ptr) :: places = c_null_ptr
   end type
@@ -95,6 +100,20 @@ module plaquette
     complex(c_double_complex) :: boundary_phase(4) = [(1.0_c_double, 0.0_c_double), (1.0_c_double, 0.0_c_double), &
       (1.0_c_double, 0.0_c_double), (-1.0_c_double, 0.0_c_double)]
     integer(c_int64_t) :: seed = 1
+  end type
+
+  type, bind(c) :: plaquette_smearing
+    integer(c_size_t) :: size = 56
+    integer(c_int) :: kind = plaquette_stout, steps = 1, spatial = 0, reserved = 0
+    real(c_double) :: weight = 0.1_c_double, alpha(3) = [0.75_c_double, 0.6_c_double, 0.3_c_double]
+  end type
+  ! values, vectors: c_loc of real and of complex numbers; layout: c_loc of a plaquette_spinor_layout.
+  type, bind(c) :: plaquette_modes
+    integer(c_size_t) :: size = 48
+    integer(c_int) :: count = 0, reserved = 0
+    type(c_ptr) :: values = c_null_ptr, vectors = c_null_ptr
+    integer(c_size_t) :: length = 0
+    type(c_ptr) :: layout = c_null_ptr
   end type
 
   interface
@@ -243,6 +262,55 @@ module plaquette
       type(plaquette_rule), intent(in) :: rule
       type(plaquette_result), intent(inout) :: results(*)
     end function
+    integer(c_int) function plaquette_propagator_solve_smeared(propagator, solver, source, smearing_links, rule, results) &
+        bind(c)
+      import
+      type(plaquette_propagator), intent(out) :: propagator
+      type(plaquette_solver), value :: solver
+      type(plaquette_source), intent(in) :: source
+      type(plaquette_gauge), value :: smearing_links
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_propagator_judge(judged, solver, propagator, source, rule, results) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: judged
+      type(plaquette_solver), value :: solver
+      type(plaquette_propagator), value :: propagator
+      type(plaquette_source), intent(in) :: source
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_propagator_judge_smeared(judged, solver, propagator, source, smearing_links, rule, &
+        results) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: judged
+      type(plaquette_solver), value :: solver
+      type(plaquette_propagator), value :: propagator
+      type(plaquette_source), intent(in) :: source
+      type(plaquette_gauge), value :: smearing_links
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_propagator_smear(smeared, propagator, links, radius, steps) bind(c)
+      import
+      type(plaquette_propagator), intent(inout) :: smeared
+      type(plaquette_propagator), value :: propagator
+      type(plaquette_gauge), value :: links
+      real(c_double), value :: radius
+      integer(c_int), value :: steps
+    end function
+    integer(c_int) function plaquette_propagator_results(propagator, results) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      type(plaquette_result), intent(out) :: results(12)
+    end function
+    integer(c_int) function plaquette_gauge_smear(smeared, gauge, smearing) bind(c)
+      import
+      type(plaquette_gauge), intent(inout) :: smeared
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_smearing), intent(in) :: smearing
+    end function
     integer(c_int) function plaquette_gauge_flow(flowed, gauge, time, step, history, length, points, t0) bind(c)
       import
       type(plaquette_gauge), intent(out) :: flowed
@@ -260,6 +328,18 @@ module plaquette
       integer(c_int), value :: condition, sweep_limit
       real(c_double), value :: tolerance
       real(c_double), intent(out) :: quality(2)
+    end function
+    ! g(3, 3, nx, ny, nz, nt), g(j, i, ...) element (i, j).
+    integer(c_int) function plaquette_gauge_fix_by(fixed, gauge, condition, tolerance, sweep_limit, quality, g, length) &
+        bind(c)
+      import
+      type(plaquette_gauge), intent(out) :: fixed
+      type(plaquette_gauge), value :: gauge
+      integer(c_int), value :: condition, sweep_limit
+      real(c_double), value :: tolerance
+      real(c_double), intent(out) :: quality(2)
+      complex(c_double_complex), intent(inout) :: g(*)
+      integer(c_size_t), value :: length
     end function
     integer(c_int) function plaquette_propagator_copy(propagator, numbers, length, layout) bind(c)
       import
@@ -291,6 +371,35 @@ module plaquette
       type(plaquette_overlap), intent(out) :: overlap
       type(plaquette_gauge), value :: gauge
       type(plaquette_overlap_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_overlap_create_with_modes(overlap, gauge, options, of_h, of_d_plus, of_d_minus) &
+        bind(c)
+      import
+      type(plaquette_overlap), intent(out) :: overlap
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_overlap_options), intent(in) :: options
+      type(plaquette_modes), intent(in) :: of_h, of_d_plus, of_d_minus
+    end function
+    integer(c_int) function plaquette_overlap_mode_count(overlap, kind, count) bind(c)
+      import
+      type(plaquette_overlap), value :: overlap
+      integer(c_int), value :: kind
+      integer(c_int), intent(out) :: count
+    end function
+    integer(c_int) function plaquette_overlap_mode_values(overlap, kind, values, residuals, length) bind(c)
+      import
+      type(plaquette_overlap), value :: overlap
+      integer(c_int), value :: kind
+      real(c_double), intent(inout) :: values(*), residuals(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_overlap_mode_vectors(overlap, kind, vectors, length, layout) bind(c)
+      import
+      type(plaquette_overlap), value :: overlap
+      integer(c_int), value :: kind
+      complex(c_double_complex), intent(inout) :: vectors(*)
+      integer(c_size_t), value :: length
+      type(plaquette_spinor_layout), intent(in) :: layout
     end function
     integer(c_int) function plaquette_overlap_index(overlap, index) bind(c)
       import
@@ -401,6 +510,38 @@ contains
       end function
     end interface
     code = c_write(gauge, trim(file) // c_null_char, replace)
+  end function
+
+  !> Writes a LIME file of a style; an existing one is kept unless `replace` is 1.
+  integer(c_int) function plaquette_propagator_write(propagator, file, style, replace) result(code)
+    type(plaquette_propagator), intent(in) :: propagator
+    character(len=*), intent(in) :: file
+    integer(c_int), intent(in) :: style, replace
+    interface
+      integer(c_int) function c_write(propagator, file, style, replace) bind(c, name='plaquette_propagator_write')
+        import
+        type(plaquette_propagator), value :: propagator
+        character(kind=c_char), intent(in) :: file(*)
+        integer(c_int), value :: style, replace
+      end function
+    end interface
+    code = c_write(propagator, trim(file) // c_null_char, style, replace)
+  end function
+
+  !> Reads a LIME file of either style.
+  integer(c_int) function plaquette_propagator_read(propagator, lattice, file) result(code)
+    type(plaquette_propagator), intent(out) :: propagator
+    type(plaquette_lattice), intent(in) :: lattice
+    character(len=*), intent(in) :: file
+    interface
+      integer(c_int) function c_read(propagator, lattice, file) bind(c, name='plaquette_propagator_read')
+        import
+        type(plaquette_propagator), intent(out) :: propagator
+        type(plaquette_lattice), value :: lattice
+        character(kind=c_char), intent(in) :: file(*)
+      end function
+    end interface
+    code = c_read(propagator, lattice, trim(file) // c_null_char)
   end function
 
   integer function length_of(characters) result(length)

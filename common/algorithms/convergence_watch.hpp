@@ -63,8 +63,10 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
   }
 
   /// For a recurrence that adds several steps to the iterated solution at once.
-  /// \param complete  gives the solution with all steps
-  void complete_solutions_by(std::function<Field(const Field& y)> complete) { complete_ = std::move(complete); }
+  /// \param complete  gives columns `list` of the solution with all steps
+  void complete_solutions_by(std::function<Field(const Field& y, const std::vector<int>& list)> complete) {
+    complete_ = std::move(complete);
+  }
 
   /// Returns 1 for each column above its tolerance, 0 for one that has converged and stands still until it leaves.
   scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
@@ -124,13 +126,14 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     if (list.empty()) return;
     std::vector<int> places;
     for (const int n : list) places.push_back(record_.columns()[static_cast<std::size_t>(n)].place);
-    copy_columns(x_, std::span<const int>(places), complete_ ? complete_(y) : y, std::span<const int>(list));
+    if (!complete_) return copy_columns(x_, std::span<const int>(places), y, std::span<const int>(list));
+    scatter_columns(x_, places, complete_(y, list));
   }
 
   Field& x_;
   const Field& b_;
   int kept_at_ = 0;
-  std::function<Field(const Field& y)> complete_;
+  std::function<Field(const Field& y, const std::vector<int>& list)> complete_;
 };
 
 }  // namespace plaquette

@@ -51,12 +51,8 @@ solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int 
   using scalars = typename field::scalars;
   gcr_directions<field> kept;
   std::vector<scalars> steps;  // that x lacks
-  watch.complete_solutions_by([&](const field& y) {
-    field completed = like(y);
-    copy(completed, y);
-    kept.add_steps(completed, steps);
-    return completed;
-  });
+  watch.complete_solutions_by(
+      [&](const field& y, const std::vector<int>& list) { return kept.some_with_steps(y, steps, list); });
   while (watch.running()) {
     if (kept.count() == length) {
       kept.add_steps(x, steps);

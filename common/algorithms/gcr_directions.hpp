@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/batch.hpp"
 #include "common/algorithms/few_fields.hpp"
 
 namespace plaquette::detail {
@@ -56,9 +57,33 @@ struct gcr_directions {
 
   /// x += sum_k s_k d_k for directions none of which was formed.
   void add_steps(Field& x, std::vector<scalars> s) const {
+    add_combination(x, std::span<const scalars>(on_p(std::move(s))), directions());
+  }
+  /// Returns the columns `list` of the same, ascending. Others are not read.
+  Field some_with_steps(const Field& x, std::vector<scalars> s, const std::vector<int>& list) const {
+    Field some = gather_columns(x, list);
+    s = on_p(std::move(s));
+    for (const column_run& run : runs_of(list)) {
+      const auto columns =
+          std::span<const int>(list).subspan(static_cast<std::size_t>(run.first), static_cast<std::size_t>(run.count));
+      Field part = view(some, run.first, run.count);
+      std::vector<Field> p_of_run;
+      std::vector<scalars> s_of_run;
+      for (std::size_t k = 0; k < s.size(); ++k) {
+        p_of_run.push_back(view(p[k], columns.front(), run.count));
+        s_of_run.push_back(run.count == x.columns() ? s[k] : compacted(s[k], columns));
+      }
+      add_combination(part, std::span<const scalars>(s_of_run), std::span<const Field>(p_of_run));
+    }
+    return some;
+  }
+
+ private:
+  /// Returns t with sum_k t_k p_k = sum_k s_k d_k.
+  std::vector<scalars> on_p(std::vector<scalars> s) const {
     for (std::size_t k = s.size(); k-- > 0;)  // s_k d_k = s_k p_k - sum_j s_k c_kj d_j
       for (std::size_t j = 0; j < k; ++j) s[j] = s[j] - s[k] * along[k][j];
-    add_combination(x, std::span<const scalars>(s), directions());
+    return s;
   }
 };
 

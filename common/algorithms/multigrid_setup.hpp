@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -145,6 +146,27 @@ class multigrid {
     return factory().inverse(number, columns);
   }
 
+  /// Returns what the solver of the coarsest lattice leaves of a residual that it has left before, from random sources:
+  /// the largest of some. Near 1 where it misses a mode. Collective.
+  double left_by_coarsest() const {
+    constexpr int columns = 12, rounds = 2;
+    const level& last = levels_.back();
+    const auto inverse = coarse_inverse(levels_.size(), columns);
+    coarse_field r = last.from_finer->coarse_like(columns), x = like(r), mx = like(r);
+    library_.fill_random(r, parameters_.seed + 994);
+    auto before = norm2(r), after = before;
+    for (int round = 0; round < rounds; ++round) {
+      inverse.apply(x, r);
+      library_.apply_full(mx, x, *last.operator_numbers);
+      before = after;
+      after = axpy_norm2(r, uniform_scalars(r, -1.0), mx);
+    }
+    double largest = 0.0;
+    for (const auto& left2 : host_values(ratio(after, before)))
+      if (const double left = std::sqrt(left2.re); !(left <= largest)) largest = left;
+    return largest;
+  }
+
   /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean
   /// coefficients of CA-GCR in cycles on a random right-hand side, x += alpha B r, r = b - A x, alpha such that |r|
   /// falls as much as it can (an additive correction needs that). M is gamma_5-Hermitian, its eigenvalues come in
@@ -177,6 +199,9 @@ class multigrid {
     if (shape.additive_on != parameters_.additive_on) parameters_.polynomials.clear();  // they met other residuals
     parameters_.set_shape(shape);
   }
+
+  /// Of cycles that are made from here on.
+  void use_coarsest_steps(int count) { parameters_.coarsest_steps = count; }
 
   /// Every rank holds the lattices from `number` on whole, in cycles that are made from here on; 0: none.
   void use_whole_lattices(std::size_t number) { parameters_.whole_from = number; }

@@ -78,8 +78,8 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
 
   /// For a recurrence that adds several steps to the correction at once. Of the columns that are updated it forgets
   /// them.
-  /// \param complete  gives the correction with all steps
-  void complete_solutions_by(std::function<InnerField(const InnerField& e)> complete) {
+  /// \param complete  gives columns `list` of the correction with all steps
+  void complete_solutions_by(std::function<InnerField(const InnerField& e, const std::vector<int>& list)> complete) {
     complete_ = std::move(complete);
   }
 
@@ -114,7 +114,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     }
     if (regular) record_.note_check();
     const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
-    if (!due.empty()) update(due, complete_ ? complete_(e) : e, r, rr);
+    if (!due.empty()) update(due, e, r, rr);
     if (regular) report_progress();
     if (due.empty()) return true;
     zero_columns(e, updated_);
@@ -336,10 +336,13 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
                                       const InnerField& e, InnerField& r, InnerField& r_new) {
     // Columns where they are, as views; those that are not side by side come together for the operator alone.
     const std::vector<column_run> runs = runs_of(positions, places);
+    std::optional<InnerField> completed;  // of the columns that are due
+    if (complete_) completed.emplace(complete_(e, positions));
     std::vector<scalars> parts;
     for (const column_run& run : runs) {
       const auto first = static_cast<std::size_t>(run.first);
-      const InnerField e_run = view(e, positions[first], run.count);
+      const InnerField e_run =
+          completed ? view(*completed, run.first, run.count) : view(e, positions[first], run.count);
       OuterField y_run = view(y_, places[first], run.count), step = like(y_run);
       assign(step, e_run);
       parts.push_back(axpy_norm2(y_run, uniform_scalars(y_run, 1.0), step));
@@ -445,7 +448,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
   reliable_updates parameters_;
   double growth_ = std::numeric_limits<double>::infinity();
   bool restarts_displaced_ = false;
-  std::function<InnerField(const InnerField& e)> complete_;
+  std::function<InnerField(const InnerField& e, const std::vector<int>& list)> complete_;
   std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
   std::vector<int> exhausted_, displaced_;  ///< some of them
   std::optional<InnerField> shift_;         ///< what the last update added to their r

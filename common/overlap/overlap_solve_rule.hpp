@@ -3,6 +3,7 @@
 /// How D(m) x = b is solved, and what a solve reports. Numbers only.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -37,11 +38,15 @@ struct overlap_preconditioner {
   double relaxation = 0.05;  ///< f in delta = f tolerance / (|t| |r|) of a new direction t
   int directions = 60;       ///< of a column, after which the solve starts again from its residual
   int batch = 0;             ///< columns at once; 0: all
+  int recycled = 0;          ///< directions of the first columns that later ones begin with, at most
   bool modes_in_single =
       true;  ///< the modes of H are there in single precision too, so that it takes all of the inner steps
 
   bool operator==(const overlap_preconditioner&) const = default;
 };
+
+/// How many of some columns are solved for before the others, which begin with directions of these.
+inline int leading_columns(int columns) { return std::max(1, columns / 6); }
 
 struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|
@@ -76,6 +81,8 @@ struct overlap_mass_report {
 /// Work of the preconditioned scheme; a column counts one.
 struct preconditioned_work {
   double directions = 0.0;
+  double directions_of_leading = 0.0;              ///< of each of the first columns, which begin with none of others
+  int recycled = 0;                                ///< directions that later columns began with
   double accurate_signs = 0.0, cheap_signs = 0.0;  ///< of D in the outer solve; of the inner steps
   double clover_solves = 0.0, clover_applications = 0.0;
   int corrections = 0;         ///< rounds from true residuals

@@ -77,6 +77,12 @@ class search_space {
 
   int size() const { return size_; }
 
+  /// Returns orthonormal combinations of the directions, those first that D makes shortest.
+  host_matrix shortest_images(int count) const {
+    const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(ww_));
+    return block_of(pairs.vectors, 0, 0, size_, std::min(count, size_));
+  }
+
   /// Takes out of one column what lies along the directions.
   void project(Field& t) const {
     for (int pass = 0; pass < 2; ++pass) {
@@ -359,6 +365,34 @@ class preconditioned_solver {
     note(x);
   }
 
+  /// Returns of the space of each column the directions that D makes shortest, in single precision, with images as they
+  /// are. Spaces are given back.
+  /// \param count  of a column, at most
+  std::vector<direction_block<InnerField>> give_shortest(int count) {
+    std::vector<direction_block<InnerField>> all;
+    for (column& c : columns_) {
+      const host_matrix chosen = c.space.shortest_images(count);
+      const int size = chosen.columns();
+      direction_block<InnerField> some{like(c.b, std::max(1, size), as<InnerField>),
+                                       like(c.b, std::max(1, size), as<InnerField>), size};
+      in_batches(size, 4, [&](int first, int n) {
+        Field part = like(c.b, n);
+        const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
+        const host_matrix nothing(chosen.rows(), n);
+        for (const bool images : {false, true}) {
+          zero(part);
+          c.space.add(part, images ? nothing : combination, images ? &combination : nullptr);
+          InnerField to = view(images ? some.w : some.z, first, n);
+          convert(to, part);
+        }
+      });
+      c.space = *first_;
+      if (size > 0) all.push_back(std::move(some));
+    }
+    return all;
+  }
+  bool is_stopped() const { return stops_; }
+
  private:
   using column = detail::preconditioned_column<Field, InnerField>;
   using space = search_space<Field, InnerField>;
@@ -628,6 +662,21 @@ class preconditioned_solver {
   bool records_ = false, stops_ = false;
 };
 
+namespace detail {
+
+/// Makes the images of directions to an accuracy.
+template <class Sign>
+void make_images(const overlap_operator<Sign>& d, direction_block<typename Sign::Field>& directions, int from,
+                 double delta, preconditioned_work& work) {
+  in_batches(directions.size - from, 12, [&](int begin, int count) {
+    typename Sign::Field to = view(directions.w, from + begin, count);
+    d.apply(to, view(directions.z, from + begin, count), delta);
+    work.accurate_signs += count;
+  });
+}
+
+}  // namespace detail
+
 /// Returns modes of both chiralities as first directions of all columns, with their images to an accuracy. Nothing is
 /// assumed of them, so that they need not be accurate.
 template <class Sign>
@@ -644,11 +693,69 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
     Field to = view(first.z, chi > 0 ? 0 : plus, v.columns());
     put_chirality(to, v, chi);
   }
-  in_batches(all, 12, [&](int begin, int count) {
-    Field to = view(first.w, begin, count);
-    d.apply(to, view(first.z, begin, count), delta);
-    work.accurate_signs += count;
-  });
+  detail::make_images(d, first, 0, delta, work);
+  return first;
+}
+
+/// Returns first directions for later columns: modes, and of what earlier columns took the directions that D makes
+/// shortest. Their images are made again: those that served a column are too inexact for others.
+/// \param modes   come first
+/// \param earlier  of each column; is used up
+/// \param count   of directions other than modes, at most
+template <class Sign>
+direction_block<typename Sign::Field> recycled_directions(
+    const overlap_operator<Sign>& d, const direction_block<typename Sign::Field>& modes,
+    std::vector<direction_block<typename Sign::InnerField>> earlier, int count, double delta,
+    preconditioned_work& work) {
+  using Field = typename Sign::Field;
+  std::vector<int> begins{0};
+  for (auto& block : earlier) {
+    if (modes.size > 0) {  // D z less what D makes of the modes
+      Field z = like(block.z, block.size, as<Field>), w = like(z);
+      convert(z, block.directions());
+      convert(w, block.images());
+      const auto along = inner_products(modes.directions(), z);
+      subtract_combinations(z, modes.directions(), along);
+      subtract_combinations(w, modes.images(), along);
+      convert(block.z, z);
+      convert(block.w, w);
+    }
+    begins.push_back(begins.back() + block.size);
+  }
+  const int all = begins.back();
+  host_matrix gram(all, all), squares(all, all);
+  for (std::size_t i = 0; i < earlier.size(); ++i)
+    for (std::size_t j = 0; j < earlier.size(); ++j) {
+      set_block(gram, begins[i], begins[j], overlaps(earlier[i].directions(), earlier[j].directions()));
+      set_block(squares, begins[i], begins[j], overlaps(earlier[i].images(), earlier[j].images()));
+    }
+  const host_matrix independent = independent_directions(gram, 1e-3);
+  const hermitian_eigenpairs pairs =
+      eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
+  const int kept = std::min(count, independent.columns()), total = modes.size + kept;
+  const host_matrix chosen = product(independent, block_of(pairs.vectors, 0, 0, independent.columns(), kept));
+  direction_block<Field> first{like(modes.z, std::max(1, total)), like(modes.z, std::max(1, total)), total};
+  if (modes.size > 0) {
+    Field z = view(first.z, 0, modes.size), w = view(first.w, 0, modes.size);
+    copy(z, modes.directions());
+    copy(w, modes.images());
+  }
+  if (kept == 0) return first;
+  Field z = view(first.z, modes.size, kept);
+  {
+    auto sum = like(z, kept, as<typename Sign::InnerField>);
+    zero(sum);
+    for (std::size_t i = 0; i < earlier.size(); ++i)
+      add_combinations(sum, earlier[i].directions(), block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
+    convert(z, sum);
+  }
+  earlier.clear();
+  for (int pass = 0; pass < 2; ++pass) {
+    if (modes.size > 0) subtract_combinations(z, modes.directions(), inner_products(modes.directions(), z));
+    rotate_basis(z, inverse_root(overlaps(z, z)));
+  }
+  detail::make_images(d, first, modes.size, delta, work);
+  work.recycled = kept;
   return first;
 }
 
@@ -669,15 +776,26 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   using Field = typename Sign::Field;
   overlap_solve_report report;
   for (const double mass : masses) report.masses.push_back({.mass = mass, .converged = true});
-  const search_space<Field, typename Sign::InnerField> first(
-      first_directions(d, modes, b, std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4), report.work));
-  const int batch = rule.preconditioner.batch > 0 ? rule.preconditioner.batch : b.columns();
-  in_batches(b.columns(), batch, [&](int begin, int count) {
+  const double delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4);
+  const direction_block<Field> of_modes = first_directions(d, modes, b, delta, report.work);
+  search_space<Field, typename Sign::InnerField> first(of_modes);
+  const overlap_preconditioner& settings = rule.preconditioner;
+  const int batch = settings.batch > 0 ? settings.batch : b.columns();
+  // Few columns lead where others gain from what they find.
+  const int leading = settings.recycled > 0 ? std::min(batch, leading_columns(b.columns())) : batch;
+  for (int begin = 0; begin < b.columns();) {
+    const int count = std::min(begin == 0 ? leading : batch, b.columns() - begin);
     std::vector<Field> part;
     for (Field& of_mass : x) part.push_back(view(of_mass, begin, count));
-    preconditioned_solver<Sign, Inverse>(d, first, masses, rule, inverse, report)
-        .solve(part, view(b, begin, count), begin == 0);
-  });
+    preconditioned_solver<Sign, Inverse> solver(d, first, masses, rule, inverse, report);
+    const double before = report.work.directions;
+    solver.solve(part, view(b, begin, count), begin == 0);
+    if (begin == 0) report.work.directions_of_leading = (report.work.directions - before) / count;
+    begin += count;
+    if (begin < b.columns() && report.work.recycled == 0 && settings.recycled > 0 && !solver.is_stopped())
+      first = search_space<Field, typename Sign::InnerField>(recycled_directions(
+          d, of_modes, solver.give_shortest(settings.recycled + of_modes.size), settings.recycled, delta, report.work));
+  }
   return report;
 }
 

@@ -11,18 +11,23 @@ bool is_worth_improving(const std::vector<double>& rates, int most_improvements)
   return rates.size() < 2 || !(rates.back() > 0.95 * rates[rates.size() - 2]);  // the last one helped
 }
 
-std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother) {
+std::optional<cycle_shape> next_shape(const std::vector<cycle_trial>& tried) {
   constexpr double slow = 0.5, very_slow = 0.7;
+  const smoother_kind smoother = tried.front().shape.smoother;
   const bool by_polynomials = smoother == smoother_kind::polynomial;
   const int fine = by_polynomials ? 7 : 6;
   const std::vector<int> steps = by_polynomials ? std::vector{fine, 6} : std::vector{fine};
-  std::vector<cycle_shape> shapes{{cycle_kind::k, 1, steps, smoother}, {cycle_kind::k, 2, {fine, 4}, smoother}};
-  if (rate < slow)
-    shapes.push_back({cycle_kind::v, 1, steps, smoother});
-  else
-    shapes.push_back({cycle_kind::k, rate < very_slow ? 2 : 3, steps, smoother});
-  if (rate >= very_slow && by_polynomials) shapes.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
-  return shapes;
+  const double rate = tried.front().rate;
+  std::vector<cycle_shape> wanted{{cycle_kind::k, 1, steps, smoother}, {cycle_kind::k, 2, {fine, 4}, smoother}};
+  if (fastest(tried).shape.k_steps > 1)
+    wanted.push_back({cycle_kind::k, 3, {fine, 2}, smoother});
+  else if (rate < slow)
+    wanted.push_back({cycle_kind::v, 1, steps, smoother});
+  if (rate >= very_slow) wanted.push_back({cycle_kind::k, 3, steps, smoother});
+  if (rate >= very_slow && by_polynomials) wanted.push_back({cycle_kind::k, 2, {6}, smoother_kind::ca_gcr});
+  for (const cycle_shape& shape : wanted)
+    if (std::ranges::find(tried, shape, &cycle_trial::shape) == tried.end()) return shape;
+  return std::nullopt;
 }
 
 cycle_shape by_ca_gcr(cycle_shape shape) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "common/solvers/multigrid_solver.hpp"
@@ -12,17 +13,18 @@ namespace plaquette {
 
 /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
 inline constexpr double slow_rate = 0.6;
+/// A solver of the coarsest lattice that leaves more than this of what it left before stalls.
+inline constexpr double stalling_rate = 0.9;
 
 /// Returns whether one more improvement of the null vectors is worth its time, from what cycles have left so far.
 bool is_worth_improving(const std::vector<double>& rates, int most_improvements);
 
-/// Returns the shapes to try: more work on coarse lattices, with less relaxation a visit; and less work, unless cycles
-/// converge slowly.
-/// \param rate  what a cycle leaves of the residual
-std::vector<cycle_shape> shapes_to_try(double rate, smoother_kind smoother);
+/// Returns the next shape to try, after others with the same relaxation: with more work on coarse lattices and less
+/// relaxation a visit, and still more where that has gained. Where it has not, with less work, unless cycles converge
+/// slowly.
+std::optional<cycle_shape> next_shape(const std::vector<cycle_trial>& tried);
 
-/// Returns the shape with the relaxation that polynomials stand for, where they save less than they cost: at most six
-/// steps.
+/// Returns the shape with CA-GCR, which polynomials stand for: at most six steps. They may save less than they cost.
 cycle_shape by_ca_gcr(cycle_shape shape);
 
 /// Returns the first of the lattices that every rank may hold whole, for each division that is worth a trial: those

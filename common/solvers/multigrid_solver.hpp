@@ -109,7 +109,8 @@ struct tuning_choices {
   int columns = 1;  ///< that will be solved at once: trials time cycles of as many
   /// At most so often null vectors are improved where a trial converges slowly. 0: no trial, and the shape stays.
   int trials = 4;
-  bool shape = true;  ///< of the cycle; solvers that read answers at once keep theirs
+  bool shape = true;           ///< of the cycle; solvers that read answers at once keep theirs
+  bool coarsest_steps = true;  ///< up to four times as many, where the solver of the coarsest lattice stalls
   coarse_device offload = coarse_device::same;
   /// The first lattice that every rank holds whole, 0: none. Not given: tried, where there are several ranks.
   std::optional<std::size_t> whole_from{};
@@ -158,6 +159,7 @@ struct tuning_report {
   } seconds;
   /// What a cycle leaves of the residual, before the first and after each improvement of the null vectors.
   std::vector<double> trial_rates{};
+  int coarsest_steps = 0;                 ///< that solves take
   cycle_shape cycle{};                    ///< that solves take
   std::vector<cycle_trial> shapes{};      ///< that were tried
   std::size_t whole_from = 0;             ///< as solves have it

@@ -115,7 +115,9 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock whole(library_);
     tuning_report report;
     trial_columns_ = open.columns;
+    if (open.coarsest_steps && open.trials > 0) find_coarsest_steps(report);
     improve_while_slow(report, open.trials);
+    report.coarsest_steps = multigrid_->parameters().coarsest_steps;
     report.cycle = multigrid_->parameters().shape();
     if (open.shape) choose_shape(report);
     choose_division(report, open);
@@ -337,26 +339,42 @@ class multigrid_solver_of final : public multigrid_solver {
     }
   }
 
+  /// Gives the coarsest lattice more steps where its solver stalls and does not with more. A mode that it misses may
+  /// stop a solve, while the trial converges.
+  void find_coarsest_steps(tuning_report& report) {
+    const work_clock watch(library_);
+    cycle_.reset();
+    const int steps = multigrid_->parameters().coarsest_steps;
+    for (const int factor : {1, 2, 4}) {
+      multigrid_->use_coarsest_steps(factor * steps);
+      if (!(multigrid_->left_by_coarsest() > stalling_rate)) break;
+      if (factor == 4) multigrid_->use_coarsest_steps(steps);
+    }
+    report.seconds.trial += watch.seconds();
+  }
+
   /// Takes the cycle with which solves are fastest, where its steps are fixed.
   void choose_shape(tuning_report& report) {
     const multigrid_parameters& p = multigrid_->parameters();
     if (!Backend::records || p.coarsenings.size() < 2 || report.trial_rates.empty()) return;
     const work_clock watch(library_);
     std::vector<cycle_trial>& tried = report.shapes;
-    const smoother_kind smoother = p.smoother;
     tried.push_back(trial_with(report.trial_rates.back()));
-    const auto attempt = [&](const cycle_shape& shape) {
-      if (std::ranges::find(tried, shape, &cycle_trial::shape) != tried.end()) return;
+    // Seconds are known before a rate is. They tell what cannot be the fastest.
+    const auto attempt = [&](const cycle_shape& shape, double longest_iteration) {
       multigrid_->use_cycle(shape);
       cycle_.reset();
-      tried.push_back(trial_with(rate_of_cycle()));
+      cycle_trial now = trial_with(0.0);
+      if (now.seconds > longest_iteration) return;
+      now.rate = rate_of_cycle();
+      tried.push_back(now);
     };
-    for (const cycle_shape& shape : shapes_to_try(tried.front().rate, smoother)) attempt(shape);
-    const cycle_shape best = fastest(tried).shape;
-    if (best.smoother == smoother_kind::polynomial) attempt(by_ca_gcr(best));
+    while (const auto shape = next_shape(tried)) attempt(*shape, std::numeric_limits<double>::infinity());
+    const cycle_trial best = fastest(tried);  // CA-GCR converges about as polynomials of as many steps do
+    if (best.shape.smoother == smoother_kind::polynomial) attempt(by_ca_gcr(best.shape), 1.1 * best.seconds);
     report.cycle = fastest(tried).shape;
-    if (!(report.cycle == tried.back().shape)) cycle_.reset();
     multigrid_->use_cycle(report.cycle);
+    cycle_.reset();
     report.seconds.trial += watch.seconds();
   }
 
@@ -381,7 +399,8 @@ class multigrid_solver_of final : public multigrid_solver {
     for (const auto& level : multigrid_->levels()) lattices.push_back(level.system->geometry().global());
     for (const std::size_t first : whole_lattices_to_try(lattices)) {
       take(first);
-      report.divisions.push_back(trial_with(0.0));
+      const bool is_timed = first == before && !report.shapes.empty();  // by the trial of shapes
+      report.divisions.push_back(is_timed ? fastest(report.shapes) : trial_with(0.0));
       report.divisions.back().whole_from = first;
     }
     report.whole_from = fastest_iteration(report.divisions).whole_from;
@@ -439,8 +458,10 @@ class multigrid_solver_of final : public multigrid_solver {
   /// Returns what a cycle leaves of the residual, on average, once the first ones have taken what is easy.
   double rate_of_cycle() {
     constexpr int first = 3, last = 10;
-    outer_field b(context_, field_shape{}), x = like(b);
-    assign(b, library_.random_fine_field(1, seed() + 999));
+    cycle_for(1);
+    single_field b = library_.even_field(1), x = like(b);
+    library_.restrict_to_even(b, library_.random_fine_field(1, seed() + 999));
+    zero(x);
     stopping_rule rule;
     rule.tolerance = 1e-13;
     rule.limit = last;
@@ -450,7 +471,8 @@ class multigrid_solver_of final : public multigrid_solver {
       if (between_parts) between_parts();
       return false;
     };
-    const schur_report report = solve_once(x, b, cycle_for(1), rule);
+    const solve_report report =
+        flexible_gcr(*library_.system(), x, b, rule, *cycle_in_single_, {settings_.restart_length, 0});
     const std::vector<double>& r = report.history.front();
     const int end = static_cast<int>(r.size()) - 1, begin = std::min(first, end - 1);
     if (begin < 0 || !(r[static_cast<std::size_t>(begin)] > 0.0)) return 0.0;

@@ -35,7 +35,6 @@ class library : public rung {
     solver_ = cpu::make_multigrid_solver(context_, links, settings);
     multigrid_parameters parameters;
     parameters.coarsenings = {{{2, 2, 2, 2}, vectors}};
-    parameters.coarsest_steps = 64;  // rungs below solve the coarsest lattice exactly; 16 steps may miss a low mode
     solver_->set_up(parameters);
     solver_->tune({});
     solver_->resize(1);

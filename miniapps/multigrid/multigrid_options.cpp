@@ -93,7 +93,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--domain-steps", p.domain_steps, "Steps of mr in each of Schwarz's domains", 1, 100);
   line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
   line.integer("--coarsest-modes", p.coarsest_modes, "Lowest modes taken out on the coarsest lattice", 0, 512);
-  line.integer("--coarsest-steps", p.coarsest_steps, "GCR steps at most on the coarsest lattice", 1, 1000);
+  line.integer("--coarsest-steps", p.coarsest_steps,
+               "GCR steps at most on the coarsest lattice (where not given: up to four times as many, if it stalls)", 1,
+               1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
 
   line.section("Setup");
@@ -193,6 +195,7 @@ tuning_choices multigrid_options::open_choices() const {
   open.columns = *std::ranges::max_element(batches);
   open.trials = trials;
   open.shape = !chose_cycle;
+  open.coarsest_steps = !chose_coarsest_steps;
   if (shared.device == "gpu" && coarse_device_name != "gpu")
     open.offload = coarse_device_name == "cpu" ? coarse_device::host : coarse_device::fastest;
   if (whole_from != "auto") open.whole_from = whole_from == "never" ? 0 : multigrid.whole_from;
@@ -267,6 +270,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.multigrid.smoother == smoother_kind::polynomial && !line.given("--post"))
     options.multigrid.steps_after = {7, 6};
   options.chose_cycle = line.given("--cycle") || line.given("--k-steps") || line.given("--post");
+  options.chose_coarsest_steps = line.given("--coarsest-steps");
   options.chose_restart_length = line.given("--restart-length");
   options.chose_vectors = line.given("--vectors") || line.given("--schedules") || line.given("--load-setup");
   if (options.batches.empty()) {

@@ -44,7 +44,7 @@ struct multigrid_options {
   std::string outer_precision = "single";                    ///< of the outer solver's directions: "single", "double"
   int restart_length = 10;                                   ///< of the outer solver
   bool chose_restart_length = false, chose_vectors = false;  ///< given on the command line: not changed to save memory
-  bool chose_cycle = false;                                  ///< or by a trial
+  bool chose_cycle = false, chose_coarsest_steps = false;    ///< or by a trial
   std::vector<int> batches;               ///< right-hand sides solved at once, a series of solves each
   std::string reference = "double-half";  ///< precisions of BiCGstab; "none": not run
   int reference_limit = 20000;            ///< iterations of BiCGstab

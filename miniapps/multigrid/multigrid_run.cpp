@@ -187,6 +187,7 @@ void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_s
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
     schedule_results schedule{run.stage("setup", [&] { return set_up(run, solver); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.tuning.cycle);
+    options_.multigrid.coarsest_steps = schedule.setup.tuning.coarsest_steps;
     options_.multigrid.whole_from = schedule.setup.tuning.whole_from;
     options_.multigrid.coarsenings = schedule.setup.setup.coarsenings;
     if (run.is_root()) print_setup(schedule.setup);

@@ -241,6 +241,7 @@ json_document to_json(const setup_results& results) {
                          {"smallest_gain", setup.smallest_gain},
                          {"largest_gain", setup.largest_gain},
                          {"trial_rates", tuning.trial_rates},
+                         {"coarsest_steps", tuning.coarsest_steps},
                          {"cycle", to_json(tuning.cycle)},
                          {"trials", json_document::array()},
                          {"placements", json_document::array()}};

@@ -11,6 +11,13 @@
 
 namespace plaquette {
 
+namespace {
+
+/// Of the directions of a column, what it takes where it begins with those of others. Counted on 8^3x16.
+constexpr double share_after_recycling = 0.65;
+
+}  // namespace
+
 double overlap_memory::largest(bool without_kernel_basis, bool without_overlap_basis) const {
   return links + std::max({kernel_modes + (without_kernel_basis ? 0.0 : kernel_basis),
                            overlap_modes + (without_overlap_basis ? 0.0 : overlap_basis), solves});
@@ -45,18 +52,24 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   memory.solves = spinor * (options.modes + options.overlap_modes + 12.0 * (3.0 * masses + 12.0));
   if (options.scheme == overlap_scheme::preconditioned || options.scheme_is_open) {
     const overlap_preconditioner& p = options.preconditioner;
-    const double batch = p.batch > 0 ? p.batch : 12.0,
-                 directions = std::min<double>(
-                     p.directions,
-                     expected_directions(options, static_cast<double>(geometry.global_volume()), options.tolerance()));
-    // Seven of twenty directions have images better than single precision; blocks of eight.
-    constexpr double of_direction = 0.7;
-    memory.solve_spaces = spinor * 2.0 * batch * (of_direction * directions + 6.0);
+    const double batch = p.batch > 0 ? p.batch : 12.0;
+    const double leading = p.recycled > 0 ? std::min<double>(batch, leading_columns(12)) : batch;
+    const double expected =
+        expected_directions(options, static_cast<double>(geometry.global_volume()), options.tolerance());
+    const auto space_of = [&](double columns, double directions) {
+      // Seven of twenty directions have images better than single precision; blocks of eight.
+      constexpr double of_direction = 0.7;
+      return spinor * 2.0 * columns * (of_direction * std::min<double>(p.directions, directions) + 6.0);
+    };
+    // The first columns are done with when the directions are there that others begin with.
+    memory.solve_spaces =
+        std::max(space_of(leading, expected),
+                 p.recycled > 0 ? space_of(batch, share_after_recycling * expected) + 2.0 * spinor * p.recycled : 0.0);
     // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch what is left for each
-    // mass, and vectors of the sign function; M, its null vectors and coarse lattices.
+    // mass; vectors of a step, or of the sign functions that judge it; M, its null vectors and coarse lattices.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
-    const double preconditioned = spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (3.0 * masses + 8.0) +
-                                            std::max(batch, masses) * 8.0 + 40.0) +
+    const double preconditioned = spinor * (of_modes + 12.0 * (masses + 1.0) + batch * 3.0 * masses +
+                                            std::max(12.0 * batch, 8.0 * std::max(batch, masses)) + 40.0) +
                                   memory.solve_spaces;
     memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
   }
@@ -99,11 +112,10 @@ struct sign_cost {
 }  // namespace
 
 double expected_directions(const overlap_options& options, double volume, double tolerance) {
-  // 17 on 8^3x16 and 31 on 12^3x24 for four masses from .01 to .3 to 1e-8; from there the spectrum is that of any
-  // volume. Lighter quarks on smaller lattices feel less of it.
+  // 17 on 8^3x16, 31 on 12^3x24 and 62 on 24^3x64 for four masses from .01 to .3 to 1e-8.
   constexpr double small = 8192.0, large = 41472.0;
   const double of_volume =
-      volume < large ? 17.0 * std::pow(volume / small, 0.37) : 31.0 * std::pow(volume / large, 0.08);
+      volume < large ? 17.0 * std::pow(volume / small, 0.37) : 31.0 * std::pow(volume / large, 0.226);
   return std::max(15.0, of_volume) * (options.preconditioner.inner_steps > 0 ? 1.0 : 2.6) * std::log(tolerance) /
          std::log(1e-8);
 }
@@ -119,7 +131,10 @@ double time_of_preconditioned(const overlap_options& options, double lowest, dou
   const double cheap = cost.at(p.inner_delta, speed.many, speed.single_many);
   // An application of M with the sums of its solver, measured in those of H.
   const double of_clover = 1.3 * clover_applications * speed.single_many;
-  return 12.0 * (directions * (accurate + p.inner_steps * cheap + std::max(1, p.inner_steps) * of_clover) +
+  const double leading = leading_columns(12) / 12.0;
+  if (p.recycled > 0) directions *= leading + (1.0 - leading) * share_after_recycling;
+  return p.recycled * cost.at(0.01 * tolerance, speed.many, speed.single_many) +
+         12.0 * (directions * (accurate + p.inner_steps * cheap + std::max(1, p.inner_steps) * of_clover) +
                  masses * cost.at(0.02 * tolerance, speed.many, speed.single_many));
 }
 

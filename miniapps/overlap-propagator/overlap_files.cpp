@@ -232,7 +232,7 @@ json_document problem_of_scheme(const overlap_options& options, const lattice_ge
   json_document problem = problem_of_solutions(options, geometry);
   problem["modes_of_other_schemes"] = options.modes_of_other_schemes;
   json_document preconditioner = parameters_of(options, geometry)["preconditioner"];
-  for (const char* key : {"batch", "method"}) preconditioner.erase(key);  // they change no count
+  for (const char* key : {"batch", "method", "recycle"}) preconditioner.erase(key);  // they change no count
   problem["preconditioner"] = preconditioner;
   return problem;
 }

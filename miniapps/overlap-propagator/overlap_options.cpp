@@ -157,6 +157,10 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.real("--inner-delta", options.preconditioner.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3});
   line.integer("--directions", options.preconditioner.directions,
                "Vectors of the search space of a column, of the preconditioned scheme; then it starts again", 2, 1000);
+  line.integer("--recycle", options.preconditioner.recycled,
+               "Directions of the first columns that later columns begin with, of the preconditioned scheme; 0: none. "
+               "If not given: 24 where a column is expected to take 25 or more",
+               0, 200);
   line.integer("--solve-batch", options.preconditioner.batch,
                "Columns that the preconditioned scheme solves for at once; 0: as many of 12 as there is memory for", 0,
                spin_colours);
@@ -322,10 +326,11 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   for (const char* option :
        {"--preconditioner", "--preconditioner-stout", "--preconditioner-rho", "--preconditioner-mass",
         "--preconditioner-csw", "--preconditioner-tol", "--preconditioner-constant", "--inner-steps", "--inner-delta",
-        "--directions", "--solve-batch"})
+        "--directions", "--recycle", "--solve-batch"})
     if (line.given(option) && !may_precondition)
       throw input_error(
           fmt::format("{}: expected --scheme preconditioned or auto with it, found --scheme {}", option, raw.scheme));
+  options.recycle_given = line.given("--recycle");
   if (line.given("--basis") && options.shared.device != "gpu")
     throw input_error(fmt::format("--basis: expected --device gpu with it, found --device {}", options.shared.device));
   options.basis = raw.basis == "auto"     ? basis_place::automatic
@@ -423,6 +428,7 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
                              {"inner_steps", p.inner_steps},
                              {"inner_delta", p.inner_delta},
                              {"directions", p.directions},
+                             {"recycle", p.recycled},
                              {"batch", p.batch}};
   }
   return all;

@@ -135,6 +135,8 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
 
 void overlap_program::choose_batch(const app_run& run) {
   overlap_preconditioner& p = options_.preconditioner;
+  const auto volume = static_cast<double>(run.geometry.global_volume());
+  if (!options_.recycle_given && expected_directions(options_, volume, options_.tolerance()) >= 25.0) p.recycled = 24;
   if (p.batch > 0) return;
   std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
   run.world.maximum(std::span(taken));
@@ -166,15 +168,19 @@ run_estimate overlap_program::estimate(app_run& run) {
   else if (on_gpu)
     needs.gpu_bytes = memory.largest();
   needs.lines.emplace_back("modes",
-                           fmt::format("{} of H in {}, {} of D in {}", options_.modes,
+                           fmt::format("{} of H in {}, {} of D in {}, with their searches", options_.modes,
                                        format_bytes(memory.kernel_modes + memory.kernel_basis), options_.overlap_modes,
                                        format_bytes(memory.overlap_modes + memory.overlap_basis)));
   if (may_precondition)
-    needs.lines.emplace_back("solves",
-                             fmt::format("{} columns at once, their search spaces {} for {:.0f} directions each{}",
-                                         options_.preconditioner.batch, format_bytes(memory.solve_spaces),
-                                         expected_directions(options_, volume, options_.tolerance()),
-                                         options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
+    needs.lines.emplace_back(
+        "solves", fmt::format("{} columns at once, their search spaces {} for {:.0f} directions each{}{}",
+                              options_.preconditioner.batch, format_bytes(memory.solve_spaces),
+                              expected_directions(options_, volume, options_.tolerance()),
+                              options_.preconditioner.recycled == 0
+                                  ? ""
+                                  : fmt::format(", fewer for those after the first {}, which begin with {}",
+                                                leading_columns(spin_colours), options_.preconditioner.recycled),
+                              options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
   needs.lines.emplace_back(
       "work",
       fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "

@@ -57,18 +57,21 @@ json_document to_json(const kernel_modes& r) {
 }
 
 json_document to_json(const sign_record& r) {
-  json_document all{
-      {"method", r.method},
-      {"range", {r.lowest, r.highest}},
-      {"delta", r.delta},
-      {"precision", r.precision},
-      {"seconds_a_vector", {{"double", r.seconds_double}, {"mixed", r.seconds_mixed}, {"columns", r.columns}}},
-      {"errors",
-       {{"square", r.square_error},
-        {"mixed", r.error},
-        {"double", r.error_double},
-        {"ginsparg_wilson", r.ginsparg_wilson},
-        {"normality", r.normality}}}};
+  json_document all{{"method", r.method},
+                    {"range", {r.lowest, r.highest}},
+                    {"delta", r.delta},
+                    {"precision", r.precision},
+                    {"seconds_a_vector",
+                     {{"double", r.seconds_double},
+                      {"mixed", r.seconds_mixed},
+                      {"columns", r.columns},
+                      {"columns_double", r.columns_double}}},
+                    {"errors",
+                     {{"square", r.square_error},
+                      {"mixed", r.error},
+                      {"double", r.error_double},
+                      {"ginsparg_wilson", r.ginsparg_wilson},
+                      {"normality", r.normality}}}};
   if (r.poles > 0) {
     all["poles"] = r.poles;
     all["shifts"] = r.shifts;
@@ -137,6 +140,8 @@ json_document to_json(const std::vector<stage_record>& stages) {
 
 json_document to_json(const preconditioned_work& work) {
   return {{"directions", work.directions},
+          {"directions_of_a_leading_column", work.directions_of_leading},
+          {"recycled_directions", work.recycled},
           {"accurate_signs", work.accurate_signs},
           {"cheap_signs", work.cheap_signs},
           {"clover_solves", work.clover_solves},
@@ -153,6 +158,13 @@ void print(const preconditioned_work& work) {
       "applications, {} corrections; M was made in {:.2g} s\n",
       work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
       work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
+  if (work.recycled == 0) return;
+  const int leading = leading_columns(spin_colours);
+  fmt::print(
+      "solves     the first {} columns took {:.1f} directions each; the others began with {} of theirs and took "
+      "{:.1f}\n",
+      leading, work.directions_of_leading, work.recycled,
+      (work.directions - leading * work.directions_of_leading) / (spin_colours - leading));
 }
 
 void print(const kernel_modes& r) {

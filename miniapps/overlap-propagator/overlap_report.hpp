@@ -36,6 +36,7 @@ struct sign_record {
   int batch = 0;  ///< columns at once in Clenshaw's recurrence
   std::vector<double> coefficients, shifts, weights;
   double seconds_double = 0.0, seconds_mixed = 0.0;  ///< a vector
+  int columns_double = 0;                            ///< in double precision
   int columns = 0;                                   ///< vectors at once; 0: not applied
   double square_error = 0.0, error = 0.0, error_double = 0.0, ginsparg_wilson = 0.0, normality = 0.0;
 };

@@ -20,6 +20,7 @@
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/gauge_fixing.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/link_smearing.hpp"
@@ -30,6 +31,9 @@
 #include "cpu_ref/sources/sources.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+#include "gpu/device/runtime.hpp"
+#endif
 
 namespace plaquette {
 
@@ -376,6 +380,154 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
   expect_error(plq::code::unusable_input, "order", [] { plq::wave_solver(plq::wave_box{}, {.order = 12}); });
 }
 
+const coordinate tiny{2, 2, 2, 4};
+constexpr std::size_t tiny_reals = 24 * 32;
+
+/// Modes of a solver, as a caller keeps them.
+struct kept_modes {
+  std::vector<double> values, vectors;
+  plq::spinor_layout layout = plq::spinor_layout::dense(tiny);
+
+  kept_modes(const plq::overlap_solver& solver, plq::mode_kind of) {
+    const plq::mode_list list = solver.modes(of);
+    EXPECT_EQ(list.verdict.passed, !list.values.empty()) << list.verdict.text;
+    values = list.values;
+    vectors.resize(tiny_reals * values.size());
+    layout.basis = plq::gamma_basis::tmlqcd;
+    solver.copy_modes(of, vectors, layout);
+  }
+  plq::given_modes given() const { return {values, vectors, layout}; }
+  kept_modes without(std::size_t n) const {
+    kept_modes fewer = *this;
+    fewer.values.erase(fewer.values.begin() + static_cast<std::ptrdiff_t>(n));
+    const auto first = fewer.vectors.begin() + static_cast<std::ptrdiff_t>(tiny_reals * n);
+    fewer.vectors.erase(first, first + tiny_reals);
+    return fewer;
+  }
+};
+
+TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
+  const plq::gauge_field links = field_of(weak_links(tiny));
+  const plq::overlap_options options{.device = where, .kernel_modes = 4, .modes = 3};
+  plq::overlap_solver first = plq::make_overlap_solver(links, options);
+  const kept_modes h(first, plq::mode_kind::kernel), plus(first, plq::mode_kind::plus),
+      minus(first, plq::mode_kind::minus);
+  ASSERT_EQ(h.values.size(), 4u);
+  const auto make = [&](const kept_modes& a, const kept_modes& b, const kept_modes& c) {
+    return plq::make_overlap_solver(links, options, {a.given(), b.given(), c.given()});
+  };
+  plq::overlap_solver second = make(h, plus, minus);
+  EXPECT_EQ(second.index(), first.index());
+  EXPECT_EQ(kept_modes(second, plq::mode_kind::kernel).values, h.values);
+  const std::vector<double> masses{0.3};
+  const plq::propagator a = first.solve({}, masses, {.tolerance = 1e-7})[0],
+                        b = second.solve({}, masses, {.tolerance = 1e-7})[0];
+  EXPECT_TRUE(a.verdict().passed) << a.verdict().text;
+  EXPECT_TRUE(b.verdict().passed) << b.verdict().text;
+  EXPECT_LE(largest_ratio(a.pion(), b.pion()), 4e-6);  // two solutions of 1e-7, |D(m)^-1| <= 1 / m
+
+  kept_modes rough = h;  // good enough for modes of D and for 1e-7, too rough for 1e-10
+  for (std::size_t i = 0; i < rough.values.size(); ++i) rough.values[i] += rough.values[i] > 0.0 ? 4e-9 : -4e-9;
+  plq::overlap_solver of_rough = make(rough, plus, minus);
+  EXPECT_TRUE(of_rough.modes(plq::mode_kind::kernel).verdict.passed);
+  expect_error(plq::code::unusable_input, "tolerance", [&] { of_rough.solve({}, masses, {.tolerance = 1e-10}); });
+
+  const auto refused = [&](const std::string& words, const kept_modes& x, const kept_modes& y, const kept_modes& z) {
+    expect_error(plq::code::unusable_input, words, [&] { make(x, y, z); });
+  };
+  kept_modes wrong = h;
+  for (std::size_t i = 0; i < tiny_reals; ++i) wrong.vectors[i] *= 1.0 + 1e-9;
+  refused("V^+ V - 1", wrong, plus, minus);
+  wrong = h, wrong.values[2] *= -1.0;
+  refused("|H v - lambda v| of number 2", wrong, plus, minus);
+  wrong = h, wrong.values[1] += 1e-7;
+  refused("|H v - lambda v| of number 1", wrong, plus, minus);
+  wrong = h, std::swap(wrong.values[0], wrong.values[3]);
+  refused("ascend", wrong, plus, minus);
+  wrong = h, wrong.vectors.pop_back();
+  refused("at least", wrong, plus, minus);
+  wrong = h, wrong.vectors[7] = std::numeric_limits<double>::quiet_NaN();
+  refused("finite", wrong, plus, minus);
+  refused("is missing", h.without(1), plus, minus);
+  refused("other chirality", h, minus, plus);
+  const bool has_plus = !plus.values.empty();
+  wrong = has_plus ? plus : minus, wrong.values.back() += 1e-4;
+  refused("|D^+ D v - e v|", h, has_plus ? wrong : plus, has_plus ? minus : wrong);
+  refused("is missing", h, has_plus ? plus.without(0) : plus, has_plus ? minus : minus.without(0));
+  // Modes of other links are no modes of these.
+  expect_error(plq::code::unusable_input, "|H v - lambda v|", [&] {
+    plq::make_overlap_solver(field_of(cpu::weak_field_configuration(lattice_geometry(tiny), 0.2, 6, {})), options,
+                             {h.given(), plus.given(), minus.given()});
+  });
+}
+
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+/// The same numbers from memory of the device and of the host; and wrong places are refused.
+TEST(DeviceMemory, IsTakenAndFilled) {
+  const plq::lattice lattice(small);
+  const array links = dense_array(weak_links(small));
+  const auto on_device = [&](const array& numbers) {
+    const plq::device_memory memory(lattice, 8 * numbers.size());
+    memory.write(std::as_bytes(std::span(numbers)));
+    return memory;
+  };
+  const auto numbers_in = [](const plq::device_memory& memory) {
+    return std::span(static_cast<double*>(memory.address()), memory.size() / 8);
+  };
+  const plq::device_memory u = on_device(links);
+  plq::link_layout layout = plq::link_layout::dense(small);
+  layout.memory = plq::memory::device;
+  const plq::gauge_field field(lattice, numbers_in(u), layout);
+  EXPECT_EQ(field.plaquette(), field_of(weak_links(small)).plaquette());
+  expect_error(plq::code::unusable_input, "memory of the host", [&] { plq::gauge_field(lattice, links, layout); });
+  if (gpu::kernels_run_on_host())  // a GPU tells only of memory that is nobody's
+    expect_error(plq::code::unusable_input, "found fewer", [&] {
+      plq::gauge_field(lattice, std::span(static_cast<double*>(u.address()), links.size() + 1), layout);
+    });
+  layout.memory = plq::memory::host;
+  expect_error(plq::code::unusable_input, "one of a GPU", [&] { plq::gauge_field(lattice, numbers_in(u), layout); });
+
+  plq::solver solver = plq::make_propagator_solver(field, {.mass = mass, .csw = csw}, {.device = where, .columns = 1});
+  const plq::spinor_layout host = plq::spinor_layout::dense(small);
+  plq::spinor_layout device = host;
+  device.memory = plq::memory::device;
+  array b(24 * 512), x(b.size()), found(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(1.0 + static_cast<double>(i));
+  EXPECT_TRUE(solver.solve(x, b, 1, host).verdict().passed);
+  const plq::device_memory db = on_device(b), dx = on_device(found);
+  EXPECT_TRUE(solver.solve(numbers_in(dx), numbers_in(db), 1, device).verdict().passed);
+  dx.read(std::as_writable_bytes(std::span(found)));
+  EXPECT_EQ(found, x);
+  expect_error(plq::code::unusable_input, "solutions", [&] { solver.solve(x, numbers_in(db), 1, device); });
+  expect_error(plq::code::unusable_input, "right-hand sides", [&] { solver.solve(numbers_in(dx), b, 1, device); });
+
+  const plq::dirac_operator m(field, {.mass = mass, .csw = csw}, where);
+  m.apply(numbers_in(db), numbers_in(dx), device);
+  m.apply(found, x, host);
+  array applied(b.size());
+  db.read(std::as_writable_bytes(std::span(applied)));
+  EXPECT_EQ(applied, found);
+  const plq::propagator quark = solver.solve({});
+  const plq::device_memory columns(lattice, 12 * 8 * b.size());
+  array on_host(12 * b.size()), copied(on_host.size());
+  quark.copy_to(on_host, host);
+  quark.copy_to(numbers_in(columns), device);
+  columns.read(std::as_writable_bytes(std::span(copied)));
+  EXPECT_EQ(copied, on_host);
+  expect_error(plq::code::unusable_input, "at most", [&] { db.read(std::as_writable_bytes(std::span(copied))); });
+}
+#else
+TEST(DeviceMemory, WithoutADeviceIsRefused) {
+  if (plq::has_gpu()) return;
+  const plq::lattice lattice(small);
+  const array links = dense_array(weak_links(small));
+  plq::link_layout layout = plq::link_layout::dense(small);
+  layout.memory = plq::memory::device;
+  expect_error(plq::code::not_available, "gpu", [&] { plq::gauge_field(lattice, links, layout); });
+  expect_error(plq::code::not_available, "gpu", [&] { plq::device_memory(lattice, 8); });
+}
+#endif
+
 #ifndef PLAQUETTE_TEST_GPU_BACKEND
 
 /// Take links g(x) g(x+mu)^+ with g = diag(e^(-i p x), e^(i p x), 1). The wall of colour 0 without momentum is g times
@@ -534,6 +686,18 @@ TEST(GaugeFixing, LeavesCorrelatorsAlone) {
     EXPECT_TRUE(fixed.converged);
     EXPECT_LE(fixed.theta, 1e-14);
     EXPECT_NEAR(fixed.links.plaquette(), links.plaquette(), 1e-14);
+    auto g = cpu::random_gauge_transformation(lattice_geometry(extents), 1, {});
+    ASSERT_EQ(fixed.g.size(), 9u * 256u);
+    for (std::int64_t n = 0; n < 9 * 256; ++n) {
+      const std::complex<double> z = fixed.g[static_cast<std::size_t>(n)];
+      g.at_site(n / 9)(static_cast<int>(n % 9 / 3), static_cast<int>(n % 3)) = {z.real(), z.imag()};
+    }
+    exchange_ghosts(g, communicator{});
+    const auto which =
+        condition == plq::gauge_condition::landau ? cpu::gauge_condition::landau : cpu::gauge_condition::coulomb;
+    const cpu::gauge_quality by_g = cpu::measure_gauge(cpu::transformed(weak_links(extents), g, {}), which, {});
+    EXPECT_NEAR(by_g.functional, fixed.functional, 1e-14);
+    EXPECT_LE(by_g.theta, 1.1e-14);
     const plq::propagator after = quark_on(fixed.links);
     EXPECT_LE(largest_ratio(after.pion(), before.pion()), same_pions);
     const auto a = after.nucleon(), b = before.nucleon();

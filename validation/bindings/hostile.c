@@ -194,13 +194,131 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   OK(plaquette_gauge_fix(&made, gauge, PLAQUETTE_LANDAU, 1e-10, 1000, quality));
   if (!(quality[1] <= 1e-10)) ++failures, fprintf(stderr, "the gauge is not fixed\n");
   OK(plaquette_gauge_free(&made));
+  double g[18 * sites], off = 0.0;
+  REFUSED(plaquette_gauge_fix_by(&made, gauge, PLAQUETTE_LANDAU, 1e-10, 1000, NULL, g, 18), "room for 4608");
+  OK(plaquette_gauge_fix_by(&made, gauge, PLAQUETTE_LANDAU, 1e-10, 1000, NULL, g, 18 * sites));
+  for (int i = 0; i < 18; ++i) off += g[i] * g[i] / 3.0;
+  if (!(fabs(off - 1.0) <= 1e-12)) ++failures, fprintf(stderr, "g is not in SU(3)\n");
+  OK(plaquette_gauge_free(&made));
 
   /* And what is right is solved. */
   OK(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results));
   if (!results[0].passed || !(results[0].reference <= 1.1e-10)) ++failures, fprintf(stderr, "the solve did not pass\n");
+  /* A propagator is judged with the source that it has: of these links, or of smeared ones. */
+  plaquette_propagator judged = {0};
+  source = (plaquette_source)PLAQUETTE_SOURCE_DEFAULTS;
+  source.kind = PLAQUETTE_GAUSSIAN;
+  smearing = (plaquette_smearing)PLAQUETTE_SMEARING_DEFAULTS;
+  OK(plaquette_gauge_smear(&made, gauge, &smearing));
+  OK(plaquette_propagator_solve_smeared(&quark, solver, &source, made, NULL, NULL));
+  OK(plaquette_propagator_judge_smeared(&judged, solver, quark, &source, made, NULL, NULL));
+  OK(plaquette_propagator_free(&judged));
+  EXPECT(plaquette_propagator_judge(&judged, solver, quark, &source, NULL, NULL), PLAQUETTE_NOT_VERIFIED, "failed");
+  NO_HANDLE(plaquette_propagator_judge_smeared(&judged, solver, quark, &source, (plaquette_gauge){0}, NULL, NULL));
+  OK(plaquette_propagator_free(&quark));
+  OK(plaquette_gauge_free(&made));
   OK(plaquette_solver_free(&solver));
   free(b);
   free(x);
+}
+
+/* Arrays that are not where the layout says. */
+static void wrong_memory(plaquette_lattice lattice, plaquette_gauge gauge) {
+  double* const u = smooth_links();
+  plaquette_gauge made = {0};
+  plaquette_device_memory memory = {0};
+  plaquette_link_layout layout;
+  void* address = u;
+  const int where = plaquette_has_gpu() ? PLAQUETTE_UNUSABLE_INPUT : PLAQUETTE_NOT_AVAILABLE;
+  OK(plaquette_link_layout_dense(&layout, extents, PLAQUETTE_X_FASTEST));
+  layout.number = PLAQUETTE_DOUBLE + PLAQUETTE_ON_DEVICE;
+  EXPECT(plaquette_gauge_create(&made, lattice, u, link_reals, &layout), where, plaquette_has_gpu() ? "host" : "gpu");
+  layout.number = 2 + PLAQUETTE_ON_DEVICE;
+  REFUSED(plaquette_gauge_create(&made, lattice, u, link_reals, &layout), "type of numbers");
+  plaquette_operator m;
+  plaquette_spinor_layout spinors;
+  OK(plaquette_operator_create(&m, gauge, NULL, PLAQUETTE_CPU));
+  OK(plaquette_spinor_layout_dense(&spinors, extents, PLAQUETTE_X_FASTEST));
+  spinors.memory = 1;
+  REFUSED(plaquette_operator_apply(m, u, u + spinor_reals, spinor_reals, &spinors, 0), "PLAQUETTE_ON_DEVICE");
+  spinors.memory = PLAQUETTE_ON_DEVICE;
+  EXPECT(plaquette_operator_apply(m, u, u + spinor_reals, spinor_reals, &spinors, 0), where, NULL);
+  OK(plaquette_operator_free(&m));
+  NO_HANDLE(plaquette_device_memory_read(memory, u, 8));
+  if (plaquette_has_gpu()) {
+    double back[2] = {0.0, 0.0};
+    OK(plaquette_device_memory_create(&memory, lattice, sizeof back, &address, NULL));
+    OK(plaquette_device_memory_write(memory, u, sizeof back));
+    OK(plaquette_device_memory_read(memory, back, sizeof back));
+    if (back[0] != u[0] || back[1] != u[1]) ++failures, fprintf(stderr, "memory of the device is another\n");
+    REFUSED(plaquette_device_memory_read(memory, back, 3 * sizeof back), "at most 16 bytes");
+    REFUSED(plaquette_device_memory_write(memory, NULL, 8), "null");
+  } else {
+    EXPECT(plaquette_device_memory_create(&memory, lattice, 16, &address, NULL), PLAQUETTE_NOT_AVAILABLE, "gpu");
+    if (address != NULL) ++failures, fprintf(stderr, "there is an address of no memory\n");
+  }
+  OK(plaquette_device_memory_free(&memory));
+  free(u);
+}
+
+/* Modes that are none are refused; those of another solver are taken, and solve as they did there. */
+static void wrong_modes(void) {
+  enum { tiny = 2 * 2 * 2 * 4, size = 24 * tiny };
+  const int box[4] = {2, 2, 2, 4};
+  double *const u = smooth_links(), vectors[4 * size], values[4], residuals[4], pion[2][4], mass = 0.4;
+  plaquette_lattice lattice;
+  plaquette_gauge gauge;
+  plaquette_link_layout layout;
+  plaquette_overlap first, second;
+  plaquette_propagator quark;
+  plaquette_overlap_options options = PLAQUETTE_OVERLAP_DEFAULTS;
+  plaquette_rule rule = PLAQUETTE_RULE_DEFAULTS;
+  int count = 0;
+  options.kernel_modes = 4, options.modes = 0, rule.tolerance = 1e-7;
+  OK(plaquette_lattice_create(&lattice, box, NULL));
+  OK(plaquette_link_layout_dense(&layout, box, PLAQUETTE_X_FASTEST));
+  OK(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout));
+  OK(plaquette_overlap_create(&first, gauge, &options));
+  OK(plaquette_overlap_mode_count(first, PLAQUETTE_MODES_OF_H, &count));
+  if (count != 4) ++failures, fprintf(stderr, "found %d modes\n", count);
+  REFUSED(plaquette_overlap_mode_count(first, 3, &count), "kind of modes");
+  REFUSED(plaquette_overlap_mode_values(first, PLAQUETTE_MODES_OF_H, values, residuals, 3), "room for 4");
+  OK(plaquette_overlap_mode_values(first, PLAQUETTE_MODES_OF_H, values, residuals, 4));
+  OK(plaquette_overlap_mode_values(first, PLAQUETTE_MODES_OF_D_PLUS, NULL, NULL, 0)); /* there are none */
+  REFUSED(plaquette_overlap_mode_vectors(first, PLAQUETTE_MODES_OF_H, vectors, size, NULL), "at least");
+  REFUSED(plaquette_overlap_mode_vectors(first, PLAQUETTE_MODES_OF_H, NULL, 4 * size, NULL), "null");
+  OK(plaquette_overlap_mode_vectors(first, PLAQUETTE_MODES_OF_H, vectors, 4 * size, NULL));
+  plaquette_modes modes = PLAQUETTE_MODES_DEFAULTS, wrong;
+  modes.count = 4, modes.values = values, modes.vectors = vectors, modes.length = 4 * size;
+  OK(plaquette_overlap_create_with_modes(&second, gauge, &options, &modes, NULL, NULL));
+  for (int n = 0; n < 2; ++n) {
+    OK(plaquette_overlap_solve(&quark, n == 0 ? first : second, NULL, &mass, 1, &rule));
+    OK(plaquette_pion(quark, pion[n], 4));
+    OK(plaquette_propagator_free(&quark));
+  }
+  for (int t = 0; t < 4; ++t)
+    if (!(fabs(pion[1][t] / pion[0][t] - 1.0) <= 4e-6)) ++failures, fprintf(stderr, "given modes change a pion\n");
+  OK(plaquette_overlap_free(&second));
+  wrong = modes, wrong.size = 8;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &wrong, NULL, NULL), "size = 8");
+  wrong = modes, wrong.count = -1;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &wrong, NULL, NULL), "count");
+  wrong = modes, wrong.vectors = NULL;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &wrong, NULL, NULL), "null");
+  wrong = modes, wrong.length = 4 * size - 1;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &wrong, NULL, NULL), "at least");
+  vectors[5] += 1e-3;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &modes, NULL, NULL), "V^+ V - 1");
+  vectors[5] -= 1e-3, values[3] *= 1.0 + 1e-5;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &modes, NULL, NULL),
+          "|H v - lambda v| of number 3");
+  values[3] = NAN;
+  REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &modes, NULL, NULL), "finite");
+  if (second.key != 0) ++failures, fprintf(stderr, "refused modes left a handle\n");
+  OK(plaquette_overlap_free(&first));
+  OK(plaquette_gauge_free(&gauge));
+  OK(plaquette_lattice_free(&lattice));
+  free(u);
 }
 
 static void freed_handles(plaquette_lattice lattice, plaquette_gauge gauge) {
@@ -285,6 +403,8 @@ int main(void) {
   wrong_lattices();
   wrong_links(lattice);
   wrong_solves(lattice, gauge);
+  wrong_memory(lattice, gauge);
+  wrong_modes();
   freed_handles(lattice, gauge);
   threads(gauge, 3);
   threads(gauge, 1);

@@ -80,6 +80,13 @@ program own_array
   end do
   call require(worst <= 2e-12_c_double, 'M x = b by the operator')
 
+  call smeared_sources()
+  call modes_out_and_in()
+  spinors%memory = plaquette_on_device
+  code = plaquette_propagator_copy(quark, columns, 2 * size(columns, kind=c_size_t), spinors)
+  call require(code == merge(plaquette_unusable_input, plaquette_not_available, plaquette_has_gpu() == 1), &
+    'memory of the host is not that of a GPU')
+
   freed = gauge
   call check(plaquette_gauge_free(gauge))
   call require(plaquette_gauge_plaquette(freed, average) == plaquette_invalid_handle, 'a freed handle is refused')
@@ -93,6 +100,72 @@ program own_array
   print '(a)', 'VERIFIED PASSED'
 
 contains
+
+  !> Sources of smeared links are judged with these links alone, from a file too; g fixes the gauge.
+  subroutine smeared_sources()
+    type(plaquette_gauge) :: ape, landau
+    type(plaquette_smearing) :: smearing
+    type(plaquette_source) :: source
+    type(plaquette_propagator) :: quark, read, judged
+    real(c_double) :: quality(2)
+    complex(c_double_complex) :: g(3, 3, 512)
+    smearing%kind = plaquette_ape
+    source%kind = plaquette_gaussian
+    call check(plaquette_gauge_smear(ape, gauge, smearing))
+    call check(plaquette_propagator_solve_smeared(quark, solver, source, ape, rule, results))
+    call check(plaquette_propagator_write(quark, 'own_array.lime', plaquette_scidac, 1))
+    call check(plaquette_propagator_read(read, lattice, 'own_array.lime'))
+    rule%tolerance = 2e-12_c_double
+    call check(plaquette_propagator_judge_smeared(judged, solver, read, source, ape, rule, results))
+    call check(plaquette_propagator_free(judged))
+    call require(plaquette_propagator_judge(judged, solver, read, source, rule, results) == plaquette_not_verified, &
+      'another source is not verified')
+    call check(plaquette_gauge_fix_by(landau, gauge, plaquette_landau, 1e-8_c_double, 1000, quality, g, 9216_c_size_t))
+    call require(quality(2) <= 1e-8_c_double .and. abs(sum(abs(g)**2) / 1536 - 1) < 1e-12_c_double, 'g fixes the gauge')
+    open (unit=7, file='own_array.lime')
+    close (7, status='delete')
+    call check(plaquette_propagator_free(judged))
+    call check(plaquette_propagator_free(read))
+    call check(plaquette_propagator_free(quark))
+    call check(plaquette_gauge_free(landau))
+    call check(plaquette_gauge_free(ape))
+  end subroutine
+
+  !> Modes of H of one solver are taken by another, and refused with another eigenvalue.
+  subroutine modes_out_and_in()
+    type(plaquette_lattice) :: small
+    type(plaquette_gauge) :: links
+    type(plaquette_overlap) :: first, second
+    type(plaquette_overlap_options) :: options
+    type(plaquette_modes) :: modes, none
+    type(plaquette_spinor_layout), target :: at
+    real(c_double), target :: values(4)
+    real(c_double) :: residuals(4)
+    complex(c_double_complex), target :: vectors(3, 4, 2, 2, 2, 4, 4)
+    integer(c_int), parameter :: box(4) = [2, 2, 2, 4]
+    options%kernel_modes = 4
+    options%modes = 0
+    call check(plaquette_lattice_create(small, box, plaquette_lattice_options()))
+    call check(plaquette_gauge_create(links, small, u, 2 * size(u, kind=c_size_t), layout))
+    call check(plaquette_overlap_create(first, links, options))
+    at = plaquette_spinors_of_fortran(box)
+    call check(plaquette_overlap_mode_values(first, plaquette_modes_of_h, values, residuals, 4_c_size_t))
+    call check(plaquette_overlap_mode_vectors(first, plaquette_modes_of_h, vectors, 2 * size(vectors, kind=c_size_t), at))
+    modes%count = 4
+    modes%values = c_loc(values)
+    modes%vectors = c_loc(vectors)
+    modes%length = 2 * size(vectors, kind=c_size_t)
+    modes%layout = c_loc(at)
+    call check(plaquette_overlap_create_with_modes(second, links, options, modes, none, none))
+    call check(plaquette_overlap_free(second))
+    values(2) = values(2) * 1.0001_c_double
+    code = plaquette_overlap_create_with_modes(second, links, options, modes, none, none)
+    call require(code == plaquette_unusable_input .and. index(plaquette_last_message(), 'modes of H') > 0, &
+      'what is no mode is refused')
+    call check(plaquette_overlap_free(first))
+    call check(plaquette_gauge_free(links))
+    call check(plaquette_lattice_free(small))
+  end subroutine
 
   subroutine check(result)
     integer(c_int), intent(in) :: result
@@ -115,9 +188,12 @@ contains
     type(plaquette_krylov_options) :: krylov
     type(plaquette_multigrid_options) :: multigrid
     type(plaquette_overlap_options) :: overlap
+    type(plaquette_smearing) :: smearing
+    type(plaquette_modes) :: modes
     all_sizes_are_right = c_sizeof(lattice_options) == lattice_options%size .and. c_sizeof(layout) == layout%size .and. &
       c_sizeof(action) == action%size .and. c_sizeof(spinors) == spinors%size .and. c_sizeof(rule) == rule%size .and. &
       c_sizeof(source) == source%size .and. c_sizeof(krylov) == krylov%size .and. &
-      c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size
+      c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size .and. &
+      c_sizeof(smearing) == smearing%size .and. c_sizeof(modes) == modes%size
   end function
 end program

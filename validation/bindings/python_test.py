@@ -3,13 +3,17 @@
 which other tests compare with the suite's."""
 import gc
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
+import zipfile
 
 import numpy as np
 
 import plaquette
+from plaquette import _arrays
 
 EXTENTS = (4, 4, 4, 8)
 MASS, CSW = 0.3, 1.0
@@ -24,6 +28,35 @@ def smooth_links(extents=EXTENTS):
     for i, phase in enumerate((a, b, -a - b)):
         links[..., i, i] = np.exp(1j * phase)
     return links
+
+
+class NotOnGpu:
+    """Says that it is on a GPU."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str,
+                                         "data": (array.ctypes.data, False), "version": 3}
+
+
+class Exported:
+    """Memory of the host by DLPack as the package makes it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return _arrays.to_dlpack(self, self.array.ctypes.data, self.array.shape, self.array.dtype, (1, 0))
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+class OnlyDlpack:
+    """An array on a GPU that has no other interface, as jax may be."""
+
+    def __init__(self, array):
+        self.array, self.__dlpack__, self.__dlpack_device__ = array, array.__dlpack__, array.__dlpack_device__
 
 
 class Calls(unittest.TestCase):
@@ -218,6 +251,111 @@ class Calls(unittest.TestCase):
         with self.assertRaises(plaquette.PlaquetteError) as caught:
             plaquette.Gauge(lattice, smooth_links((4, 4, 4, 4)))
         self.assertEqual(caught.exception.code, 8)
+
+    def test_modes_go_out_and_in(self):
+        lattice = plaquette.Lattice((2, 2, 2, 4))
+        links = plaquette.Gauge(lattice, smooth_links((2, 2, 2, 4)))
+        first = plaquette.Overlap(links, kernel_modes=4, modes=2)
+        given = {kind: first.modes(kind) for kind in ("h", "plus", "minus")}
+        self.assertTrue(given["h"].passed)
+        v = given["h"].vectors.reshape(4, -1)
+        np.testing.assert_allclose(v.conj() @ v.T, np.eye(4), atol=1e-13)
+        quark = first.solve(plaquette.Source(), [0.4], tolerance=1e-7)[0]
+        second = plaquette.Overlap(links, given=given)
+        self.assertEqual(second.index, first.index)
+        again = second.solve(plaquette.Source(), [0.4], tolerance=1e-7)[0]
+        self.assertTrue(again.verdict)
+        np.testing.assert_allclose(again.pion(), quark.pion(), rtol=4e-6)
+        h = given["h"]
+        rng = np.random.default_rng(2)
+        none = np.linalg.qr((rng.normal(size=v.shape) + 1j * rng.normal(size=v.shape)).T)[0].T.reshape(h.vectors.shape)
+        for wrong, words in ((plaquette.Modes(h.values, none), "|H v - lambda v|"),
+                             (plaquette.Modes(h.values, h.vectors[:3]), "axes"),
+                             (plaquette.Modes(h.values, h.vectors.real), "complex128"),
+                             (plaquette.Modes(h.values[::-1], h.vectors), "ascend"),
+                             (plaquette.Modes(h.values, 2.0 * h.vectors), "V^+ V - 1")):
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                plaquette.Overlap(links, modes=0, given={"h": wrong})
+            self.assertIn(words, str(caught.exception))
+        with self.assertRaises(plaquette.PlaquetteError):
+            plaquette.Overlap(links, given={"H": h})
+
+    def test_gauge_transformations_and_judges_of_smeared_sources(self):
+        fixed = self.links.fixed("landau", tolerance=1e-10)
+        g, u = fixed.g, self.array
+        functional = np.mean([np.trace(g @ u[..., mu, :, :] @ np.conj(np.swapaxes(np.roll(g, -1, 3 - mu), -1, -2)),
+                                       axis1=-2, axis2=-1).real / 3.0 for mu in range(4)])
+        self.assertAlmostEqual(functional, fixed.functional, delta=1e-13)
+        source = plaquette.Source("gaussian", radius=1.0, steps=2, links=self.links.smeared("ape", 2, 0.5))
+        quark = self.solver.solve(source)
+        self.assertTrue(self.solver.judged(quark, source).verdict)
+        self.assertFalse(self.solver.judged(quark, plaquette.Source("gaussian", radius=1.0, steps=2)).verdict)
+
+    def test_arrays_on_a_gpu(self):
+        b = np.exp(1j * np.arange(12.0 * np.prod(EXTENTS))).reshape(*self.lattice.shape, 4, 3)
+        if os.environ.get("PLAQUETTE_EXPECTS_GPU"):
+            self.assertTrue(plaquette.has_gpu())
+        if plaquette.has_gpu():
+            on_gpu = lambda array: plaquette.DeviceArray.of(self.lattice, array)
+            links = plaquette.Gauge(self.lattice, on_gpu(self.array))
+            self.assertEqual(links.plaquette(), self.links.plaquette())
+            solution = self.solver.solve_for(on_gpu(b))
+            self.assertTrue(solution.verdict)
+            np.testing.assert_array_equal(solution.x.numpy(), self.solver.solve_for(b).x)
+            m, taken = plaquette.Dirac(self.links, MASS, CSW), _arrays.given(OnlyDlpack(on_gpu(b)), "b")
+            self.assertEqual((taken.shape, taken.dtype, taken.on_device), (b.shape, b.dtype, True))
+            np.testing.assert_array_equal(m.apply(OnlyDlpack(on_gpu(b))).numpy(), m.apply(b))
+            out = on_gpu(np.empty((12, *b.shape), np.complex128))
+            np.testing.assert_array_equal(self.quark.columns(out).numpy(), self.quark.columns())
+            with self.assertRaises(plaquette.PlaquetteError):
+                self.solver.solve_for(on_gpu(b), x=np.empty_like(b))
+        else:
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                plaquette.DeviceArray.of(self.lattice, b)
+            self.assertEqual(caught.exception.code, 7)
+        for wrong, code in ((NotOnGpu(self.array), 2 if plaquette.has_gpu() else 7), (NotOnGpu(self.array[1:]), 2)):
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                plaquette.Gauge(self.lattice, wrong)
+            self.assertEqual(caught.exception.code, code)
+        with self.assertRaises(plaquette.PlaquetteError):  # it cannot be written
+            self.quark.columns(np.broadcast_to(b, (12, *b.shape)))
+
+    def test_a_wheel_holds_all_that_it_needs(self):
+        library = os.environ.get("PLAQUETTE_LIBRARY")
+        source = os.path.dirname(os.path.dirname(os.path.abspath(plaquette.__file__)))
+        if not library or not os.path.exists(os.path.join(source, "make_wheel.py")):
+            self.skipTest("it is made of a build and the source tree")
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = subprocess.run([sys.executable, os.path.join(source, "make_wheel.py"), library, folder], check=True,
+                                   stdout=subprocess.PIPE, text=True).stdout.strip()
+            with zipfile.ZipFile(wheel) as file:
+                file.extractall(folder)
+                record = file.read(next(name for name in file.namelist() if name.endswith("RECORD"))).decode()
+                self.assertEqual(sorted(line.split(",")[0] for line in record.splitlines()), sorted(file.namelist()))
+            code = "import plaquette; print(plaquette.__file__, plaquette._c.library._name, plaquette.version())"
+            alone = {key: value for key, value in os.environ.items() if key != "PLAQUETTE_LIBRARY"}
+            said = subprocess.run([sys.executable, "-B", "-c", code], check=True, stdout=subprocess.PIPE, text=True,
+                                  cwd=folder, env={**alone, "PYTHONPATH": folder}).stdout.split()
+            self.assertTrue(said[0].startswith(folder) and said[1].startswith(folder), said)
+            self.assertEqual(said[2], plaquette.version())
+
+    def test_dlpack_both_ways(self):
+        array = self.array.copy()
+        exported = Exported(array)
+        other = np.from_dlpack(exported)
+        self.assertEqual(other.ctypes.data, array.ctypes.data)
+        np.testing.assert_array_equal(other, array)
+        held = len(_arrays._exported)
+        del other
+        gc.collect()
+        self.assertEqual(len(_arrays._exported), held - 1)
+        capsule = exported.__dlpack__()
+        del capsule  # nobody took it
+        self.assertEqual(len(_arrays._exported), held - 1)
+        self.assertEqual(plaquette.Gauge(self.lattice, exported).plaquette(), self.links.plaquette())
+        taken = _arrays._from_dlpack(Exported(array), "links")
+        self.assertEqual((taken.shape, taken.strides, taken.dtype, taken.address),
+                         (array.shape, array.strides, array.dtype, array.ctypes.data))
 
     def test_what_is_made_of_an_object_outlives_it(self):
         links = plaquette.Gauge(plaquette.Lattice((4, 4, 4, 4)), smooth_links((4, 4, 4, 4)))

@@ -42,6 +42,10 @@ class Driver(unittest.TestCase):
         self.assertEqual(re.findall(r"^\| (\d) ", result.stdout, re.MULTILINE), ["2", "3"])
         self.assertEqual(result.returncode, 1, result.stdout)
 
+    def test_the_library_finds_the_steps_that_its_coarsest_lattice_needs(self):
+        result = run("PLAQUETTE_LADDER", "multigrid", "--size", "nano", "--seed", "7", "--rung", "6")  # 16 steps miss a mode
+        self.assertEqual(result.returncode, 0, result.stdout)
+
     def test_what_is_no_ladder_is_refused(self):
         for arguments in (("dance",), ("dirac-cpu", "--rung", "99"), ("dirac-cpu", "--size", "huge")):
             self.assertEqual(run("PLAQUETTE_LADDER", *arguments).returncode, 2, arguments)

@@ -88,7 +88,7 @@ class Results(OverlapTest):
                       ("--sign-precision", "half", "--sign-batch", "5"),
                       ("--mode-method", "arnoldi"), ("--overlap-modes", "0"), ("--scheme", "preconditioned"),
                       ("--scheme", "preconditioned", "--preconditioner", "multigrid", "--inner-steps", "1",
-                       "--solve-batch", "5"), ("--scheme", "auto", "--overlap-modes", "2")):
+                       "--solve-batch", "5", "--recycle", "6"), ("--scheme", "auto", "--overlap-modes", "2")):
             found = self.report(*other)["observables"]["masses"]
             for one, two in zip(expected, found):
                 for a, b in zip(one["pion"], two["pion"]):

@@ -112,6 +112,31 @@ TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradien
   EXPECT_LE(plain, 0.8 * directions({.mass = 1e6, .method = clover_method::bicgstab, .inner_steps = 0}));
 }
 
+TEST(OverlapSolver, begins_later_columns_with_directions_of_the_first) {
+  // Periodic and nearly free: twelve modes of D are near zero, and slow in all columns.
+  overlap_settings settings{.rho = 1.4, .seed = 3};
+  settings.boundary_phase[3] = {1.0, 0.0};
+  const auto solver = make_solver(weak_links({2, 2, 2, 4}, 0.1, 5), settings);
+  const sign_handle sign = solver->sign(solver->lowest_kernel_modes({.modes = 6}));
+  const vectors_handle b = solver->columns(solver->sources({}), 4, 4);  // two of each chirality
+  const std::vector<double> masses{0.005, 0.4};
+  const auto of_others = [&](int recycled, const overlap_modes& modes) {
+    overlap_solve_rule rule{.tolerance = 1e-7, .scheme = overlap_scheme::preconditioned};
+    rule.preconditioner = {.method = clover_method::bicgstab, .inner_steps = 1, .recycled = recycled};
+    const overlap_solutions quarks = solver->solve(sign, modes, b, masses, rule);
+    for (std::size_t i = 0; i < masses.size(); ++i)
+      EXPECT_LE(solver->judge(sign, b, quarks.x[i], masses[i], 1e-11).residual, 1e-7);
+    const preconditioned_work& work = quarks.report.work;
+    EXPECT_EQ(work.recycled, recycled);
+    return recycled == 0 ? 0.75 * work.directions : work.directions - work.directions_of_leading;
+  };
+  ASSERT_EQ(leading_columns(4), 1);
+  const double others = of_others(10, {});
+  EXPECT_LE(others, 0.8 * of_others(0, {}));
+  // Modes of D stay among the first directions.
+  EXPECT_LE(of_others(6, solver->lowest_overlap_modes(sign, {.modes = 2, .tolerance = 1e-4})), others);
+}
+
 TEST(OverlapSolver, applies_sign_h_that_squares_to_one_and_that_modes_have_their_signs_of) {
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {});

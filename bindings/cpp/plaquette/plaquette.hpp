@@ -17,6 +17,7 @@
 
 #include <array>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -91,6 +92,9 @@ class lattice {
 };
 
 enum class site_order { x_fastest, t_fastest };
+/// Where an array lies. Arrays of the device are memory of a GPU of this process, as cudaMalloc and cudaMallocManaged
+/// make it. Work that is queued on that GPU is waited for before they are read. They pass through memory of the host.
+enum class memory { host, device };
 
 /// Where links stand in an array of reals: the real part of element (i, j) of U_mu(x), x a local coordinate, at
 ///
@@ -107,6 +111,7 @@ struct link_layout {
   /// condition of quarks is part of the action.)
   std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, 1.0};
   bool staggered_phases = false;  ///< signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1, as MILC has them, are taken out too
+  api::memory memory = api::memory::host;
 
   /// Returns the layout of [site][mu][i][j], 72 reals a site.
   static link_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
@@ -131,8 +136,8 @@ enum class gauge_condition { landau, coulomb };
 /// Links in SU(3), double precision.
 class gauge_field {
  public:
-  /// Copies links from memory of the host. Throws error(unusable_input), on all ranks, where the layout leaves the
-  /// array or puts two numbers into one place, and where a link is not finite or not in SU(3).
+  /// Copies links. Throws error(unusable_input), on all ranks, where the layout leaves the array or puts two numbers
+  /// into one place, where the array is not where the layout says, and where a link is not finite or not in SU(3).
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
   /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.
@@ -173,11 +178,30 @@ struct flow_result {
 /// Returns the points of a flow's history. Throws error(unusable_input) for times that make no sense.
 std::size_t flow_points(double time, double step);
 struct fixed_gauge {
-  gauge_field links;
+  gauge_field links;        ///< g(x) U_mu(x) g(x+mu)^+
   double functional = 0.0;  ///< average of Re tr U / 3 over the directions of the condition
   double theta = 0.0;       ///< average of tr Delta^2 / 3, Delta the lattice divergence of A
   int sweeps = 0;
   bool converged = false;
+  std::vector<std::complex<double>> g{};  ///< of this rank's box: [site][i][j], x fastest, 9 numbers a site
+};
+
+/// Memory of the GPU that this rank takes, for callers without an allocator of their own. Collective.
+class device_memory {
+ public:
+  /// Throws error(not_available) where there is no GPU.
+  device_memory(const lattice& on, std::size_t bytes);
+  void* address() const;
+  std::size_t size() const;
+  int device() const;  ///< number of the GPU, as CUDA counts them in this process
+  /// Copy the first bytes. Throw error(unusable_input) where there are more than size().
+  void write(std::span<const std::byte> from) const;
+  void read(std::span<std::byte> to) const;
+
+ private:
+  int device_ = 0;
+  std::shared_ptr<void> memory_;
+  std::size_t size_ = 0;
 };
 
 // ---- Quarks
@@ -208,6 +232,7 @@ struct spinor_layout {
   std::int64_t column = 0;  ///< from one right-hand side to the next
   std::span<const std::int64_t> places{};
   gamma_basis basis = gamma_basis::degrand_rossi;
+  api::memory memory = api::memory::host;
 
   /// Returns the layout of [column][site][spin][colour], 24 reals a site.
   static spinor_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
@@ -390,14 +415,38 @@ struct overlap_options {
   std::uint64_t seed = 1;
 };
 
+/// Modes of H, or of D^+ D in one chirality: gamma_5 = +1 or -1.
+enum class mode_kind { kernel, plus, minus };
+
+struct mode_list {
+  std::vector<double> values{};     ///< lambda of H, |lambda| ascending; or e of D^+ D, ascending
+  std::vector<double> residuals{};  ///< |H v - lambda v|, or |D^+ D v - e v|, computed here
+  api::verdict verdict{};           ///< whether all residuals meet the tolerance of modes
+};
+
+/// Modes in memory of the caller: orthonormal vectors, a column each. Those of D^+ D have 0 in the other chirality.
+struct given_modes {
+  std::span<const double> values{}, vectors{};
+  spinor_layout layout{};
+};
+/// Modes that are not computed. None of H, or none of D^+ D: they are. Those of D^+ D are of both chiralities.
+struct overlap_modes_given {
+  given_modes kernel{}, plus{}, minus{};
+};
+
 class overlap_solver {
  public:
   /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
   /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
   /// function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
+  const lattice& on() const;
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
+  int mode_count(mode_kind of) const;
+  mode_list modes(mode_kind of) const;
+  /// Copies the vectors of modes(of), a column each.
+  void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
   double setup_seconds() const;
 
   struct state;
@@ -409,6 +458,11 @@ class overlap_solver {
 
 /// Returns a solver with its modes. Throws error(no_convergence) where they were not found.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options = {});
+/// Returns a solver with modes that another one, or another program, has found. Throws error(unusable_input) where they
+/// are not orthonormal, where a residual is too large, and where a lower mode is missing. Their numbers take the place
+/// of those in the options; mode_tolerance holds for modes of D, and 1e-8 for |H v - lambda v|.
+overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,
+                                   const overlap_modes_given& given);
 
 }  // namespace v1
 }  // namespace plaquette::api

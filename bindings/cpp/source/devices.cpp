@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/cpp/source/devices.hpp"
 
+#include <atomic>
+
 #include "cpu_ref/context.hpp"
 #include "cpu_ref/dg/production.hpp"
 #include "cpu_ref/solvers.hpp"
 #ifdef PLAQUETTE_API_WITH_GPU
 #include "gpu/comms/rank_map.hpp"
 #include "gpu/context.hpp"
+#include "gpu/device/caller_memory.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/dg/dg_solver.hpp"
 #include "gpu/solvers.hpp"
@@ -69,8 +72,6 @@ bool has_gpu() {
 #endif
 }
 
-namespace {
-
 void require_gpu() {
 #ifdef PLAQUETTE_API_WITH_GPU
   if (gpu::device_count() == 0)
@@ -81,13 +82,20 @@ void require_gpu() {
 #endif
 }
 
+#ifdef PLAQUETTE_API_WITH_GPU
+namespace {
+
+std::atomic<bool> uses_gpu = false;  ///< where it is false, no call has to start CUDA
+
 }  // namespace
+#endif
 
 std::shared_ptr<const device_context> open_device(const lattice& on, device which) {
   lattice::state& here = *on.get();
   if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
   require_gpu();
 #ifdef PLAQUETTE_API_WITH_GPU
+  uses_gpu = true;
   if (!here.gpu) {
     const gpu::rank_map map(here.comm);
     here.gpu = std::make_shared<on_gpu>(gpu::context(here.geometry, here.comm, map.device_for(here.comm.rank())));
@@ -115,6 +123,35 @@ std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device whic
   return nullptr;
 #endif
 }
+
+std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device) {
+  require_gpu();
+#ifdef PLAQUETTE_API_WITH_GPU
+  uses_gpu = true;
+  const communicator& comm = on.get()->comm;
+  device = gpu::rank_map(comm).device_for(comm.rank());
+  return gpu::allocate_for_caller(device, bytes);
+#else
+  (void)on, (void)bytes, (void)device;
+  return nullptr;
+#endif
+}
+
+#ifdef PLAQUETTE_API_WITH_GPU
+void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
+  gpu::copy_from_caller(to, from, bytes, name);
+}
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
+  gpu::copy_to_caller(to, from, bytes, name);
+}
+void require_address_of_host(const void* address, const char* name) {
+  if (uses_gpu) gpu::require_memory_of_host(address, name);
+}
+#else
+void copy_from_gpu(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/, const char* /*name*/) { require_gpu(); }
+void copy_to_gpu(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/, const char* /*name*/) { require_gpu(); }
+void require_address_of_host(const void* /*address*/, const char* /*name*/) {}
+#endif
 
 std::unique_lock<std::mutex> turn_on(const lattice& on, device which) {
   return which == device::gpu ? std::unique_lock(on.get()->gpu_mutex) : std::unique_lock<std::mutex>();

@@ -4,9 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "bindings/cpp/source/state.hpp"
 #include "common/dg/dg_solver.hpp"
+#include "common/io/collective_error.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
@@ -33,6 +37,45 @@ std::shared_ptr<const device_context> open_device(const lattice& on, device whic
 
 /// Returns a solver of nodal DG for a domain, which must outlive it. Throws error(not_available) as above. Collective.
 std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device which, bool in_single, int columns);
+
+/// Returns memory of the GPU of this rank. Throws error(not_available) as above. Collective.
+/// \param device  becomes its number
+std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device);
+/// Copies from, or to, memory of a GPU that is a caller's. Throws input_error where it is not.
+/// \param name  of the caller's array, for messages
+void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);
+void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name);
+/// Throws error(not_available) where there is no GPU.
+void require_gpu();
+/// Throws input_error for an address on a GPU that this process uses.
+void require_address_of_host(const void* address, const char* name);
+
+/// A caller's array where the host reads and writes it: itself, or a copy of what lies on a GPU.
+template <class Real>
+class array_on_host {
+ public:
+  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. Collective.
+  array_on_host(std::span<Real> given, memory where, const lattice& on, const char* name)
+      : given_(given), name_(name), is_copy_(where == memory::device) {
+    if (is_copy_) require_gpu();
+    on_all_ranks_or_none(on.get()->comm, [&] {
+      if (!is_copy_) return require_address_of_host(given_.data(), name_);
+      copy_.resize(given_.size());
+      copy_from_gpu(copy_.data(), given_.data(), given_.size_bytes(), name_);
+    });
+  }
+  std::span<Real> get() { return is_copy_ ? std::span<Real>(copy_) : given_; }
+  /// Writes what was changed to where the caller's array is.
+  void put() const {
+    if (is_copy_) copy_to_gpu(given_.data(), copy_.data(), given_.size_bytes(), name_);
+  }
+
+ private:
+  std::span<Real> given_;
+  const char* name_;
+  bool is_copy_;
+  std::vector<std::remove_const_t<Real>> copy_{};
+};
 
 /// Returns what keeps others off a device for as long as it lives: calls of several threads on one GPU take turns.
 std::unique_lock<std::mutex> turn_on(const lattice& on, device which);

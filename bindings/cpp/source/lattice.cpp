@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include "bindings/cpp/source/devices.hpp"
 #include "bindings/cpp/source/state.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/link_array.hpp"
@@ -101,6 +102,7 @@ namespace {
 template <class Real>
 std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
                                                    const link_layout& layout) {
+  array_on_host<const Real> array(numbers, layout.memory, on, "array of links");
   plaquette::link_layout where;
   where.first = layout.first;
   where.site = layout.site, where.direction = layout.direction;
@@ -111,7 +113,7 @@ std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<
   folded.staggered = layout.staggered_phases;
   const lattice::state& here = *on.get();
   return std::make_shared<const gauge_field::state>(
-      std::make_shared<const gauge_configuration>(import_links(here.geometry, numbers, where, here.comm, folded)));
+      std::make_shared<const gauge_configuration>(import_links(here.geometry, array.get(), where, here.comm, folded)));
 }
 
 }  // namespace
@@ -194,12 +196,48 @@ std::size_t flow_points(double time, double step) {
 
 fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
   return guarded([&] {
-    auto found = cpu::gauge_fixed(
+    const cpu::fixed_gauge found = cpu::gauge_fixed(
         *state_->links,
         condition == gauge_condition::landau ? cpu::gauge_condition::landau : cpu::gauge_condition::coulomb,
         {.tolerance = tolerance, .sweep_limit = sweep_limit}, lattice_.get()->comm);
-    return fixed_gauge{field_of(lattice_, std::move(found.links)), found.quality.functional, found.quality.theta,
-                       found.sweeps, found.converged};
+    fixed_gauge result{field_of(lattice_, found.links), found.quality.functional, found.quality.theta, found.sweeps,
+                       found.converged};
+    for (std::int64_t site = 0; site < lattice_.local_volume(); ++site)
+      for (int i = 0; i < colours; ++i)
+        for (int j = 0; j < colours; ++j) {
+          const plaquette::complex<double> element = found.g.at_site(site)(i, j);
+          result.g.emplace_back(element.re, element.im);
+        }
+    return result;
+  });
+}
+
+device_memory::device_memory(const lattice& on, std::size_t bytes)
+    : memory_(guarded([&] { return memory_of_gpu(on, bytes, device_); })), size_(bytes) {}
+void* device_memory::address() const { return memory_.get(); }
+int device_memory::device() const { return device_; }
+std::size_t device_memory::size() const { return size_; }
+
+namespace {
+
+void require_bytes(std::size_t found, std::size_t most) {
+  if (found > most)
+    throw error(code::unusable_input, "memory of the device: expected at most " + std::to_string(most) +
+                                          " bytes, found " + std::to_string(found));
+}
+
+}  // namespace
+
+void device_memory::write(std::span<const std::byte> from) const {
+  guarded([&] {
+    require_bytes(from.size(), size_);
+    copy_to_gpu(memory_.get(), from.data(), from.size(), "memory of the device");
+  });
+}
+void device_memory::read(std::span<std::byte> to) const {
+  guarded([&] {
+    require_bytes(to.size(), size_);
+    copy_from_gpu(to.data(), memory_.get(), to.size(), "memory of the device");
   });
 }
 

@@ -14,7 +14,6 @@
 #include "common/stopwatch.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/solvers/reference_sign.hpp"
 
 namespace plaquette::api {
 inline namespace v1 {
@@ -41,15 +40,6 @@ plaquette::precision inner(precision p) {
 void require_columns(int columns) {
   if (columns < 1 || columns > most_columns)
     throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
-}
-
-void require_rule(const rule& wanted) {
-  if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
-    throw error(code::unusable_input,
-                "solver: expected a tolerance between 0 and 1, found " + std::to_string(wanted.tolerance));
-  if (wanted.iteration_limit < 1)
-    throw error(code::unusable_input,
-                "solver: expected at least 1 iteration, found " + std::to_string(wanted.iteration_limit));
 }
 
 double norm_of(const spinor_configuration& x, const communicator& comm) {
@@ -103,6 +93,15 @@ class multigrid_batches final : public batch_solver {
 };
 
 }  // namespace
+
+void require_rule(const rule& wanted) {
+  if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
+    throw error(code::unusable_input,
+                "solver: expected a tolerance between 0 and 1, found " + std::to_string(wanted.tolerance));
+  if (wanted.iteration_limit < 1)
+    throw error(code::unusable_input,
+                "solver: expected at least 1 iteration, found " + std::to_string(wanted.iteration_limit));
+}
 
 struct solver::state {
   gauge_field links;
@@ -249,12 +248,15 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
     require_rule(wanted);
     require_columns(columns);
     const lattice& on = state_->links.on();
-    require_spinors(b, true, columns, layout, on, "right-hand sides");
-    require_spinors(x, false, columns, layout, on, "solutions");
+    array_on_host<const double> from(b, layout.memory, on, "right-hand sides");
+    array_on_host<double> to(x, layout.memory, on, "solutions");
+    require_spinors(from.get(), true, columns, layout, on, "right-hand sides");
+    require_spinors(to.get(), false, columns, layout, on, "solutions");
     fields sources(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry)), solutions(sources);
-    for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], b, n, layout);
+    for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], from.get(), n, layout);
     solve_report report = state_->solve(solutions, sources, wanted);
-    for (int n = 0; n < columns; ++n) put_spinor(x, solutions[static_cast<std::size_t>(n)], n, layout);
+    for (int n = 0; n < columns; ++n) put_spinor(to.get(), solutions[static_cast<std::size_t>(n)], n, layout);
+    to.put();
     return report;
   });
 }
@@ -347,10 +349,12 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
                            bool dagger) const {
   guarded([&] {
     const lattice& on = state_->links.on();
-    require_spinors(in, true, 1, layout, on, "operator's input");
-    require_spinors(out, false, 1, layout, on, "operator's output");
+    array_on_host<const double> from(in, layout.memory, on, "operator's input");
+    array_on_host<double> to(out, layout.memory, on, "operator's output");
+    require_spinors(from.get(), true, 1, layout, on, "operator's input");
+    require_spinors(to.get(), false, 1, layout, on, "operator's output");
     spinor_configuration x(on.get()->geometry), y(x);
-    take_spinor(x, in, 0, layout);
+    take_spinor(x, from.get(), 0, layout);
     {
       const std::lock_guard one_at_a_time(state_->busy);
       const auto turn = turn_on(on, state_->where);
@@ -358,187 +362,12 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
       state_->m->apply(dagger);
       state_->m->get_output(0, y);
     }
-    put_spinor(out, y, 0, layout);
+    put_spinor(to.get(), y, 0, layout);
+    to.put();
   });
 }
 
 const lattice& dirac_operator::on() const { return state_->links.on(); }
-
-// ---- Overlap fermions
-
-struct overlap_solver::state {
-  gauge_field links;
-  overlap_options options;
-  std::unique_ptr<plaquette::overlap_solver> solver{};
-  sign_handle sign{};
-  overlap_modes modes{};
-  double compared_to = 1.0;  ///< accuracy to which sign(H) has been found to be that of the reference operator
-  double setup_seconds = 0.0;
-  std::mutex busy{};
-
-  ~state() {
-    const auto turn = turn_on(links.on(), options.device);
-    modes = {};
-    sign.reset();
-    solver.reset();
-  }
-};
-
-namespace {
-
-overlap_settings settings_of(const overlap_options& options) {
-  overlap_settings settings;
-  settings.rho = options.rho;
-  settings.seed = options.seed;
-  for (std::size_t mu = 0; mu < 4; ++mu) settings.boundary_phase[mu] = v1::inner(options.boundary_phase[mu]);
-  return settings;
-}
-
-/// Compares sign(H) outside the modes of H with that of the CPU's Wilson operator, by another recurrence, on a random
-/// vector. Modes and residuals are then judged with the right operator. Does nothing where it was done as accurately
-/// before. Throws where they differ by more than `delta`.
-void require_sign_of_reference(overlap_solver::state& s, double delta) {
-  if (s.compared_to <= delta) return;
-  constexpr double rounding = 1e-12;
-  const double finer = std::max(1e-13, 0.1 * delta);
-  const sign_options range = s.sign->options();
-  const double off =
-      cpu::sign_off_from_reference(*s.solver, s.sign, *s.links.get()->links, kernel_action(settings_of(s.options)),
-                                   range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
-  if (!(off <= delta + finer + rounding)) {
-    char text[160];
-    std::snprintf(text, sizeof text,
-                  "overlap: sign(H) of a random vector is off by %.2e from that of the reference operator; expected at "
-                  "most %.2e",
-                  off, delta + finer + rounding);
-    throw error(code::not_verified, text);
-  }
-  s.compared_to = delta;
-}
-
-}  // namespace
-
-overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options) {
-  return guarded([&] {
-    constexpr int most_modes = 4096;
-    if (options.kernel_modes < 1 || options.kernel_modes > most_modes || options.modes < 0 ||
-        options.modes > most_modes)
-      throw error(code::unusable_input, "overlap: expected 1 to 4096 modes of H and 0 to 4096 of D, found " +
-                                            std::to_string(options.kernel_modes) + " and " +
-                                            std::to_string(options.modes));
-    if (!(options.mode_tolerance > 0.0 && options.mode_tolerance < 1.0))
-      throw error(code::unusable_input, "overlap: expected a tolerance of modes between 0 and 1");
-    const stopwatch watch;
-    auto s = std::make_shared<overlap_solver::state>(links, options);
-    const auto turn = turn_on(links.on(), options.device);
-    s->solver = open_device(links.on(), options.device)->make(links.get()->links, settings_of(options));
-    const kernel_modes h = s->solver->lowest_kernel_modes({.modes = options.kernel_modes});
-    if (!h.complete)
-      throw error(code::no_convergence, "overlap: " + std::to_string(h.values.size()) + " of " +
-                                            std::to_string(options.kernel_modes) +
-                                            " modes of H were found; choose fewer");
-    s->sign = s->solver->sign(h);
-    constexpr double accuracy_of_modes = 1e-6;
-    require_sign_of_reference(*s, accuracy_of_modes);
-    if (options.modes > 0)
-      s->modes =
-          s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
-    if (!s->modes.complete)
-      throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
-    s->setup_seconds = watch.seconds();
-    return overlap_solver(std::move(s));
-  });
-}
-
-namespace {
-
-source_description description_of(const source& from, const extents& lattice) {
-  source_description result;
-  if (from.smearing_links || from.momentum != std::array<int, 3>{0, 0, 0} || from.kind == source_kind::z2 ||
-      from.kind == source_kind::z4)
-    throw error(code::unusable_input,
-                "overlap: expected a point, a Gaussian of its own links or a wall without momentum as source");
-  result.kind = from.kind == source_kind::point  ? plaquette::source_kind::point
-                : from.kind == source_kind::wall ? plaquette::source_kind::wall
-                                                 : plaquette::source_kind::gaussian;
-  result.position = from.position;
-  result.smearing_radius = from.radius;
-  result.smearing_steps = from.steps;
-  require_source_on(result, lattice);
-  return result;
-}
-
-}  // namespace
-
-std::vector<propagator> overlap_solver::solve(const source& from, std::span<const double> masses,
-                                              const api::rule& wanted) {
-  return guarded([&] {
-    require_rule(wanted);
-    const double rho = state_->options.rho;
-    for (std::size_t i = 0; i < masses.size(); ++i)
-      if (!(masses[i] > (i == 0 ? 0.0 : masses[i - 1]) && masses[i] < 2.0 * rho))
-        throw error(code::unusable_input, "overlap: expected masses that ascend between 0 and 2 rho, found " +
-                                              std::to_string(masses[i]) + " at place " + std::to_string(i));
-    if (masses.empty()) throw error(code::unusable_input, "overlap: expected at least one mass, found none");
-    const lattice& on = state_->links.on();
-    const lattice_geometry& geometry = on.get()->geometry;
-    const source_description description = description_of(from, geometry.global());
-    const std::lock_guard one_at_a_time(state_->busy);
-    const auto turn = turn_on(on, state_->options.device);
-    plaquette::overlap_solver& solver = *state_->solver;
-    if (wanted.judge) require_sign_of_reference(*state_, std::clamp(0.1 * wanted.tolerance, 1e-12, 1e-6));
-    const stopwatch solving;
-    const vectors_handle b = solver.sources(description);
-    const std::vector<double> list(masses.begin(), masses.end());
-    overlap_solve_rule how;
-    how.tolerance = wanted.tolerance;
-    how.limit = wanted.iteration_limit;
-    const overlap_solutions quarks = solver.solve(state_->sign, state_->modes, b, list, how);
-    const double seconds = solving.seconds();
-    std::vector<propagator> result;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const stopwatch judging;
-      const overlap_mass_report& told = quarks.report.masses[i];
-      solve_report report;
-      report.seconds = seconds / static_cast<double>(list.size());
-      for (int n = 0; n < spin_colours; ++n) {
-        const auto at = static_cast<std::size_t>(n);
-        column_result c{.iterated = told.iterated.at(at),
-                        .device = told.residual.at(at),
-                        .reference = nan,
-                        .tolerance = 0.0,
-                        .iterations = told.iterations,
-                        .passed = false,
-                        .status = told.converged ? "converged" : "iteration limit"};
-        if (wanted.judge) {
-          const double accuracy = std::clamp(1e-3 * wanted.tolerance, 1e-13, 1e-6);
-          c.reference =
-              solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
-                  .residual;
-          // The solver recomputed the residual to twice that accuracy, times |x| / |b| <= 1 / m. A tiny mass is no
-          // excuse for a residual far above what was wanted.
-          c.tolerance = wanted.tolerance + std::min(4.0 * accuracy / list[i], wanted.tolerance);
-          c.passed = c.reference <= c.tolerance;
-        }
-        report.columns.push_back(c);
-      }
-      report.judging_seconds = judging.seconds();
-      result.emplace_back(std::make_shared<const propagator::state>(
-          on, from, std::move(report), overlap_propagator(geometry, quarks.x[i], b, list[i], rho)));
-    }
-    return result;
-  });
-}
-
-int overlap_solver::index() const { return state_->modes.index(); }
-std::vector<std::complex<double>> overlap_solver::eigenvalues() const {
-  return guarded([&] {
-    std::vector<std::complex<double>> values;
-    for (const auto& value : overlap_eigenvalues(state_->modes)) values.emplace_back(value.re, value.im);
-    return values;
-  });
-}
-double overlap_solver::setup_seconds() const { return state_->setup_seconds; }
 
 }  // namespace v1
 }  // namespace plaquette::api

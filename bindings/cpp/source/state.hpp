@@ -74,6 +74,9 @@ inline plaquette::complex<double> inner(const std::complex<double>& z) { return 
 /// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
 fermion_action inner(const action& quarks);
 
+/// Throws error(unusable_input) for a tolerance or a limit that makes no sense.
+void require_rule(const rule& wanted);
+
 /// Returns gamma_x^a gamma_y^b gamma_z^c gamma_t^d for a + 2 b + 4 c + 8 d. Throws error(unusable_input) for others.
 spin_matrix gamma_of(meson number);
 /// Throws error(unusable_input) for momenta that no lattice needs.

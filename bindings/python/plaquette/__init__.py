@@ -7,7 +7,8 @@
     pion = solver.solve(plaquette.Source()).pion()
     print(pion, pion.verdict)
 
-Arrays are numpy arrays with any strides; the library reads and writes them where they lie. Axes are named by letters: x,
+Arrays are numpy arrays with any strides; the library reads and writes them where they lie. Links and spinors may also be
+arrays on a GPU, of cupy, torch, jax, numba, or DeviceArray. Axes are named by letters: x,
 y, z, t of a site, m of a direction (x, y, z, t), i and j of row and column, s of a spin, c of a colour, n of a right-hand
 side. What is returned has a `verdict`: it is true where the reference operator found the result right.
 
@@ -16,15 +17,17 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from . import _c
+from ._arrays import DeviceArray, Given, given
 from ._c import PlaquetteError
 
-__all__ = ["Correlator", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Overlap", "PlaquetteError", "Propagator", "Residuals", "Solution",
-           "Solver", "Source", "Verdict", "has_gpu", "krylov", "multigrid", "version"]
+__all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
+           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Verdict", "has_gpu", "krylov",
+           "multigrid", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"double": 0, "single": 1, "half": 2}
@@ -32,6 +35,7 @@ _KINDS = {"point": 0, "wall": 1, "gaussian": 2, "z2": 3, "z4": 4}
 _SMEARINGS = {"stout": 0, "ape": 1, "hyp": 2}
 _CONDITIONS = {"landau": 0, "coulomb": 1}
 _STYLES = {"scidac": 0, "etmc": 1}
+_MODES = {"h": 0, "plus": 1, "minus": 2}
 _DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
 _BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
 
@@ -164,7 +168,7 @@ class Lattice(_Object):
         return self.local[::-1]
 
 
-def _strides(array: np.ndarray, axes: str, lengths: dict[str, int], what: str) -> tuple[Any, int, int, dict[str, int]]:
+def _strides(array: Given, axes: str, lengths: dict[str, int], what: str) -> tuple[Any, int, int, dict[str, int]]:
     """Returns address, reals, first and the strides of the axes in reals: the array is used where it lies."""
     found = dict(zip(axes, array.shape))
     if sorted(axes) != sorted(lengths) or array.ndim != len(axes) or found != lengths:
@@ -172,11 +176,11 @@ def _strides(array: np.ndarray, axes: str, lengths: dict[str, int], what: str) -
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected axes {wanted} (letters {''.join(sorted(lengths))}), "
                              f"found an array of shape {array.shape}")
     real = array.dtype.itemsize // 2
-    if any(step % real for step in array.strides) or array.ctypes.data % real or not array.dtype.isnative:
+    if any(step % real for step in array.strides) or array.address % real or not array.dtype.isnative:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected aligned numbers in the byte order of this machine")
     below = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step < 0)
     above = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step > 0)
-    address = ctypes.c_void_p(array.ctypes.data + below)
+    address = ctypes.c_void_p(array.address + below)
     return address, (above - below) // real + 2, -below // real, {axis: step // real for axis, step in
                                                                   zip(axes, array.strides)}
 
@@ -186,14 +190,14 @@ class Gauge(_Object):
     array's links and are taken out of them."""
     _free = "plaquette_gauge_free"
 
-    def __init__(self, lattice: Lattice, links: np.ndarray, axes: str = "tzyxmij",
+    def __init__(self, lattice: Lattice, links: Any, axes: str = "tzyxmij",
                  boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False):
-        links = np.asarray(links)
+        links = given(links, "links")
         if links.dtype not in (np.complex128, np.complex64):
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {links.dtype}")
         lengths = dict(zip("xyzt", lattice.local), m=4, i=3, j=3)
         address, length, first, step = _strides(links, axes, lengths, "links")
-        layout = _c.LinkLayout(number=0 if links.dtype == np.complex128 else 1, staggered=int(staggered), first=first,
+        layout = _c.LinkLayout(number=int(links.dtype == np.complex64) + _c.ON_DEVICE * links.on_device, staggered=int(staggered), first=first,
                                site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
                                direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"],
                                column=step["j"], imaginary=1, boundary_phase=_pairs(boundary_phase))
@@ -252,10 +256,11 @@ class Gauge(_Object):
 
     def fixed(self, condition: str = "landau", tolerance: float = 1e-12, sweep_limit: int = 10000) -> "FixedGauge":
         """Returns links in Landau or Coulomb gauge. (hep-lat/0104012)"""
-        handle, quality = _c.Gauge(), (ctypes.c_double * 2)()
-        code = _c.call("plaquette_gauge_fix", ctypes.byref(handle), self._handle,
-                       _choice(_CONDITIONS, condition, "gauge"), tolerance, sweep_limit, quality, numbers_are_there=True)
-        return FixedGauge(self._made(handle), quality[0], quality[1], code == 0)
+        handle, quality, g = _c.Gauge(), (ctypes.c_double * 2)(), np.empty((*self.lattice.shape, 3, 3), np.complex128)
+        code = _c.call("plaquette_gauge_fix_by", ctypes.byref(handle), self._handle,
+                       _choice(_CONDITIONS, condition, "gauge"), tolerance, sweep_limit, quality, g.ctypes.data,
+                       2 * g.size, numbers_are_there=True)
+        return FixedGauge(self._made(handle), quality[0], quality[1], code == 0, g)
 
 
 @dataclass(frozen=True)
@@ -270,11 +275,13 @@ class Flow:
 
 @dataclass(frozen=True)
 class FixedGauge:
-    """Links, the average of Re tr U / 3, theta, and whether theta met its tolerance."""
+    """Links g(x) U_mu(x) g(x+mu)^+, the average of Re tr U / 3, theta, whether theta met its tolerance, and g, of this
+    rank: [t][z][y][x][i][j]."""
     links: Gauge
     functional: float
     theta: float
     converged: bool
+    g: np.ndarray
 
 
 @dataclass
@@ -306,18 +313,33 @@ def _action(mass: float, csw: float, csw_temporal: float | None, anisotropy: flo
                      anisotropy=anisotropy, nu=nu, boundary_phase=_pairs(boundary_phase))
 
 
-def _spinors(array: np.ndarray, lattice: Lattice, axes: str, basis: str, columns: int | None,
-             what: str) -> tuple[Any, int, Any]:
+def _spinors(array: Any, lattice: Lattice, axes: str, basis: str, columns: int | None, what: str,
+             is_written: bool = False) -> tuple[Any, int, Any]:
+    array = given(array, what)
+    if is_written and not array.writeable:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected an array that can be written")
     if array.dtype != np.complex128:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex128, found {array.dtype}")
     lengths = dict(zip("xyzt", lattice.local), s=4, c=3)
     if columns is not None:
         lengths["n"] = columns
     address, length, first, step = _strides(array, axes, lengths, what)
-    layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), first=first,
+    layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), memory=_c.ON_DEVICE * array.on_device, first=first,
                              site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")), spin=step["s"],
                              colour=step["c"], imaginary=1, column=step.get("n", 0))
     return address, length, layout
+
+
+def _like(array: Any, lattice: Lattice, what: str) -> Any:
+    """Returns memory for results that lies as an array does: the same strides, on the GPU or not."""
+    pattern = given(array, what)
+    if not pattern.on_device:
+        made = np.empty_like(pattern.keeps)
+    else:
+        made = DeviceArray(lattice, pattern.shape, pattern.dtype)
+    if given(made, what).strides != pattern.strides:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected a dense array, or one for the result with its strides")
+    return made
 
 
 def _rule(tolerance: float, iteration_limit: int, judge: bool) -> Any:
@@ -327,7 +349,7 @@ def _rule(tolerance: float, iteration_limit: int, judge: bool) -> Any:
 @dataclass(frozen=True)
 class Solution:
     """Solutions of M x = b, in the axes of b."""
-    x: np.ndarray
+    x: Any
     verdict: Verdict
 
 
@@ -384,12 +406,12 @@ class Propagator(_Object):
         _c.call("plaquette_propagator_read", ctypes.byref(handle), lattice._handle, str(file).encode())
         return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
 
-    def columns(self, out: np.ndarray | None = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> np.ndarray:
+    def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
         """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
         if out is None:
             lengths = dict(zip("xyzt", self.lattice.local), s=4, c=3, n=12)
             out = np.empty([lengths[axis] for axis in axes], np.complex128)
-        address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns")
+        address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True)
         _c.call("plaquette_propagator_copy", self._handle, address, length, ctypes.byref(layout),
                 numbers_are_there=True)
         return out
@@ -425,9 +447,10 @@ class Solver(_Object):
 
     def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
         """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
-        _refuse_links_of(source)
-        return self._propagator("plaquette_propagator_judge", quark._handle, ctypes.byref(source._structure()),
-                                ctypes.byref(_rule(tolerance, 1, True)))
+        rule, what = ctypes.byref(_rule(tolerance, 1, True)), ctypes.byref(source._structure())
+        if source.links is not None:
+            return self._propagator("plaquette_propagator_judge_smeared", quark._handle, what, source.links._handle, rule)
+        return self._propagator("plaquette_propagator_judge", quark._handle, what, rule)
 
     def sequential(self, through: Propagator, meson: int, time: int, momentum: Sequence[int] = (0, 0, 0),
                    tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True) -> Propagator:
@@ -436,20 +459,26 @@ class Solver(_Object):
                                 (ctypes.c_int * 3)(*momentum),
                                 ctypes.byref(_rule(tolerance, iteration_limit, judge)))
 
-    def solve_for(self, b: np.ndarray, axes: str | None = None, x: np.ndarray | None = None, tolerance: float = 1e-10,
+    def solve_for(self, b: Any, axes: str | None = None, x: Any = None, tolerance: float = 1e-10,
                   iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi") -> Solution:
-        """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others."""
-        b = np.asarray(b)
-        axes = axes or ("tzyxsc" if b.ndim == 6 else "ntzyxsc")
-        columns = b.shape[axes.index("n")] if "n" in axes and b.ndim == len(axes) else None
+        """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others. Where b is on a
+        GPU, so is x."""
+        right = given(b, "right-hand sides")
+        axes = axes or ("tzyxsc" if right.ndim == 6 else "ntzyxsc")
+        columns = right.shape[axes.index("n")] if "n" in axes and right.ndim == len(axes) else None
         if x is None:
-            x = np.empty_like(b)
-        if not isinstance(x, np.ndarray) or x.strides != b.strides or x.shape != b.shape or x.dtype != b.dtype:
-            if not isinstance(x, np.ndarray) or x.shape != b.shape or x.dtype != np.complex128:
-                raise PlaquetteError(_c.UNUSABLE_INPUT, "x: expected an array with shape and type of b")
-            b = _like(x, b)
-        address, length, layout = _spinors(b, self.lattice, axes, basis, columns, "right-hand sides")
-        to, _, _ = _spinors(x, self.lattice, axes, basis, columns, "solutions")
+            x = np.empty_like(right.keeps) if not right.on_device else _like(right, self.lattice, "x")
+        left = given(x, "x")
+        if left.shape != right.shape or left.dtype != right.dtype or left.on_device != right.on_device:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"x: expected an array of shape {right.shape} and type {right.dtype} "
+                                 f"on the {'GPU' if right.on_device else 'host'}, as b, found {left.shape} and "
+                                 f"{left.dtype} on the {'GPU' if left.on_device else 'host'}")
+        if left.strides != right.strides:
+            if right.on_device:
+                raise PlaquetteError(_c.UNUSABLE_INPUT, "x: expected the strides of b, on a GPU")
+            right = given(_lie_as(x, right.keeps), "right-hand sides")
+        address, length, layout = _spinors(right, self.lattice, axes, basis, columns, "right-hand sides")
+        to, _, _ = _spinors(left, self.lattice, axes, basis, columns, "solutions", True)
         results = (_c.Result * (columns or 1))()
         code = _c.call("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
                        ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
@@ -470,7 +499,7 @@ class Solver(_Object):
         return LinearOperator((size, size), matvec=solve, dtype=np.complex128)
 
 
-def _like(pattern: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _lie_as(pattern: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Returns values in memory that lies as that of a pattern."""
     copy = np.empty_like(pattern)
     if copy.strides != pattern.strides:
@@ -521,14 +550,13 @@ class Dirac(_Object):
         self.shape = (size, size)
         self.dtype = np.dtype(np.complex128)
 
-    def apply(self, psi: np.ndarray, dagger: bool = False, axes: str = "tzyxsc",
-              basis: str = "degrand-rossi") -> np.ndarray:
+    def apply(self, psi: Any, dagger: bool = False, axes: str = "tzyxsc", basis: str = "degrand-rossi") -> Any:
         """Returns M psi, or M^+ psi, in the axes of psi."""
-        psi = np.asarray(psi, np.complex128)
-        out = np.empty_like(psi)
-        if out.strides != psi.strides:
-            psi = np.ascontiguousarray(psi)
-            out = np.empty_like(psi)
+        if not given(psi, "psi").on_device:
+            psi = np.asarray(psi, np.complex128)
+            if np.empty_like(psi).strides != psi.strides:
+                psi = np.ascontiguousarray(psi)
+        out = _like(psi, self.lattice, "psi")
         address, length, layout = _spinors(psi, self.lattice, axes, basis, None, "psi")
         to, _, _ = _spinors(out, self.lattice, axes, basis, None, "result")
         _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout), int(dagger))
@@ -552,19 +580,58 @@ class Dirac(_Object):
         return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
 
+@dataclass
+class Modes:
+    """Modes of H (kind h): H v = lambda v. Or of D^+ D in one chirality (plus, minus): D^+ D v = e v. Vectors are
+    orthonormal arrays [n][t][z][y][x][s][c], those of one chirality with 0 in the other. `passed`: whether residuals,
+    computed by the library, meet their tolerance."""
+    values: np.ndarray
+    vectors: Any
+    residuals: np.ndarray | None = None
+    passed: bool = False
+
+    def _structure(self, lattice: Lattice, what: str) -> tuple[Any, Any]:
+        values = np.ascontiguousarray(self.values, np.float64)
+        if len(values) == 0:
+            return _c.Modes(), None
+        vectors = given(self.vectors, what)
+        address, length, layout = _spinors(vectors, lattice, "ntzyxsc", "degrand-rossi", len(values), what)
+        return _c.Modes(count=len(values), values=values.ctypes.data, vectors=address, length=length,
+                        layout=ctypes.pointer(layout)), (values, vectors, layout)
+
+
 class Overlap(_Object):
-    """Solves for D = 1 + gamma_5 sign(H)."""
+    """Solves for D = 1 + gamma_5 sign(H). `given`: Modes by kind that are not computed; those of H are h, those of D^+ D
+    plus and minus. They are checked before they are used."""
     _free = "plaquette_overlap_free"
 
     def __init__(self, links: Gauge, rho: float = 1.4, kernel_modes: int = 8, modes: int = 4, *,
                  mode_tolerance: float = 1e-6, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu",
-                 seed: int = 1):
+                 seed: int = 1, given: Mapping[str, Modes] | None = None):
         self.lattice = links.lattice
         self._handle = _c.Overlap()
+        for kind in given or {}:
+            _choice(_MODES, kind, "kind of modes")
+        parts = [given[kind]._structure(self.lattice, f"modes {kind}") if given and kind in given else (_c.Modes(), None)
+                 for kind in _MODES]
         options = _c.OverlapOptions(device=_choice(_DEVICES, device, "device"), kernel_modes=kernel_modes, modes=modes,
                                     rho=rho, mode_tolerance=mode_tolerance, boundary_phase=_pairs(boundary_phase),
                                     seed=seed)
-        _c.call("plaquette_overlap_create", ctypes.byref(self._handle), links._handle, ctypes.byref(options))
+        _c.call("plaquette_overlap_create_with_modes", ctypes.byref(self._handle), links._handle, ctypes.byref(options),
+                *(ctypes.byref(part[0]) for part in parts))
+
+    def modes(self, kind: str = "h") -> Modes:
+        """Returns the modes of H (h), or of D^+ D in one chirality (plus, minus)."""
+        number, count = _choice(_MODES, kind, "kind of modes"), ctypes.c_int()
+        _c.call("plaquette_overlap_mode_count", self._handle, number, ctypes.byref(count))
+        values, residuals = np.empty(count.value), np.empty(count.value)
+        vectors = np.empty((count.value, *self.lattice.shape, 4, 3), np.complex128)
+        code = _c.call("plaquette_overlap_mode_values", self._handle, number, values.ctypes.data, residuals.ctypes.data,
+                       count.value, numbers_are_there=True)
+        if count.value > 0:
+            address, length, layout = _spinors(vectors, self.lattice, "ntzyxsc", "degrand-rossi", count.value, "modes")
+            _c.call("plaquette_overlap_mode_vectors", self._handle, number, address, length, ctypes.byref(layout))
+        return Modes(values, vectors, residuals, code == 0 and count.value > 0)
 
     @property
     def index(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 ABI = 1
 SUCCESS, NOT_VERIFIED, UNUSABLE_INPUT, NO_CONVERGENCE = 0, 1, 2, 3
+ON_DEVICE = 16
 
 
 class PlaquetteError(RuntimeError):
@@ -63,6 +64,10 @@ class Overlap(_Handle):
     pass
 
 
+class DeviceMemory(_Handle):
+    pass
+
+
 class Propagator(_Handle):
     pass
 
@@ -88,7 +93,7 @@ class Action(_Options):
 
 
 class SpinorLayout(_Options):
-    _fields_ = [("size", c_size_t), ("basis", c_int), ("reserved", c_int), ("first", c_int64), ("site", c_int64 * 4),
+    _fields_ = [("size", c_size_t), ("basis", c_int), ("memory", c_int), ("first", c_int64), ("site", c_int64 * 4),
                 ("spin", c_int64), ("colour", c_int64), ("imaginary", c_int64), ("column", c_int64),
                 ("places", c_void_p)]
 
@@ -127,6 +132,11 @@ class OverlapOptions(_Options):
                 ("seed", c_uint64)]
 
 
+class Modes(_Options):
+    _fields_ = [("size", c_size_t), ("count", c_int), ("reserved", c_int), ("values", c_void_p), ("vectors", c_void_p),
+                ("length", c_size_t), ("layout", POINTER(SpinorLayout))]
+
+
 library = _open()
 
 
@@ -142,7 +152,7 @@ _declare("plaquette_version", result=c_char_p)
 _declare("plaquette_abi")
 _declare("plaquette_has_gpu")
 for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
-                     ("overlap", Overlap), ("propagator", Propagator)):
+                     ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory)):
     _declare(f"plaquette_{_kind}_free", POINTER(_type))
 _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_box", Lattice, c_int * 4, c_int * 4)
@@ -155,6 +165,10 @@ _declare("plaquette_gauge_smear", POINTER(Gauge), Gauge, POINTER(Smearing))
 _declare("plaquette_gauge_flow", POINTER(Gauge), Gauge, c_double, c_double, _numbers, c_size_t, POINTER(c_size_t),
          POINTER(c_double))
 _declare("plaquette_gauge_fix", POINTER(Gauge), Gauge, c_int, c_double, c_int, _numbers)
+_declare("plaquette_gauge_fix_by", POINTER(Gauge), Gauge, c_int, c_double, c_int, _numbers, c_void_p, c_size_t)
+_declare("plaquette_device_memory_create", POINTER(DeviceMemory), Lattice, c_size_t, POINTER(c_void_p), POINTER(c_int))
+_declare("plaquette_device_memory_write", DeviceMemory, c_void_p, c_size_t)
+_declare("plaquette_device_memory_read", DeviceMemory, c_void_p, c_size_t)
 _declare("plaquette_krylov_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(KrylovOptions))
 _declare("plaquette_multigrid_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(MultigridOptions))
 _declare("plaquette_solver_setup_seconds", Solver, POINTER(c_double))
@@ -164,6 +178,8 @@ _declare("plaquette_propagator_solve_smeared", POINTER(Propagator), Solver, POIN
 _declare("plaquette_propagator_sequential", POINTER(Propagator), Solver, Propagator, c_int, c_int, c_int * 3, POINTER(Rule),
          c_void_p)
 _declare("plaquette_propagator_judge", POINTER(Propagator), Solver, Propagator, POINTER(Source), POINTER(Rule), c_void_p)
+_declare("plaquette_propagator_judge_smeared", POINTER(Propagator), Solver, Propagator, POINTER(Source), Gauge,
+         POINTER(Rule), c_void_p)
 _declare("plaquette_propagator_smear", POINTER(Propagator), Propagator, Gauge, c_double, c_int)
 _declare("plaquette_propagator_write", Propagator, c_char_p, c_int, c_int)
 _declare("plaquette_propagator_read", POINTER(Propagator), Lattice, c_char_p)
@@ -177,6 +193,10 @@ _declare("plaquette_propagator_copy", Propagator, c_void_p, c_size_t, POINTER(Sp
 _declare("plaquette_operator_create", POINTER(Operator), Gauge, POINTER(Action), c_int)
 _declare("plaquette_operator_apply", Operator, c_void_p, c_void_p, c_size_t, POINTER(SpinorLayout), c_int)
 _declare("plaquette_overlap_create", POINTER(Overlap), Gauge, POINTER(OverlapOptions))
+_declare("plaquette_overlap_create_with_modes", POINTER(Overlap), Gauge, POINTER(OverlapOptions), *[POINTER(Modes)] * 3)
+_declare("plaquette_overlap_mode_count", Overlap, c_int, POINTER(c_int))
+_declare("plaquette_overlap_mode_values", Overlap, c_int, c_void_p, c_void_p, c_size_t)
+_declare("plaquette_overlap_mode_vectors", Overlap, c_int, c_void_p, c_size_t, POINTER(SpinorLayout))
 _declare("plaquette_overlap_index", Overlap, POINTER(c_int))
 _declare("plaquette_overlap_solve", c_void_p, Overlap, POINTER(Source), POINTER(c_double), c_int, POINTER(Rule))
 

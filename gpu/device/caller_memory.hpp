@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Memory of the device that belongs to a caller: what its pointers are, and copies that wait for the caller's work. In
+/// the host build, memory of the device is what allocate_for_caller made.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace plaquette::gpu {
+
+/// Returns memory of a device as allocate_on_device does.
+std::shared_ptr<std::byte> allocate_for_caller(int device, std::size_t bytes);
+
+/// Throws input_error for an address in memory of a device that the host cannot read.
+void require_memory_of_host(const void* address, const char* name);
+
+/// Copies from, or to, a caller's memory after all that is queued on its device. Throws input_error where it is not
+/// memory of a device, or ends before.
+/// \param name  of the caller's array, for messages
+void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name);
+void copy_to_caller(void* to, const void* from, std::size_t bytes, const char* name);
+
+}  // namespace plaquette::gpu
