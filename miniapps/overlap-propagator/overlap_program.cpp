@@ -136,7 +136,7 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
 void overlap_program::choose_batch(const app_run& run) {
   overlap_preconditioner& p = options_.preconditioner;
   const auto volume = static_cast<double>(run.geometry.global_volume());
-  if (!options_.recycle_given && expected_directions(options_, volume, options_.tolerance()) >= 25.0) p.recycled = 24;
+  if (!options_.recycle_given && expected_directions(options_, volume, options_.tolerance()) >= 25.0) p.recycled = 16;
   if (p.batch > 0) return;
   std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
   run.world.maximum(std::span(taken));
