@@ -183,8 +183,10 @@ setup_results multigrid_program::set_up(app_run& run, multigrid_solver& solver) 
 void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_solves& solves,
                                 multigrid_results& results) {
   const std::size_t count = std::max<std::size_t>(options_.schedules.size(), 1);
+  const int coarsest_steps = options_.multigrid.coarsest_steps;  // each setup may take more of its own
   for (std::size_t number = 0; number < count; ++number) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
+    options_.multigrid.coarsest_steps = coarsest_steps;
     schedule_results schedule{run.stage("setup", [&] { return set_up(run, solver); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.tuning.cycle);
     options_.multigrid.coarsest_steps = schedule.setup.tuning.coarsest_steps;

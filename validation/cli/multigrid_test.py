@@ -26,8 +26,8 @@ with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
 
 
-#: What is done on the host alone, or is the same wherever fields live. The test of the CPU holds it.
-on_host = unittest.skipIf(DEVICE == "gpu", "the same on every device")
+#: What is done on the host alone, or what other runs hold on other devices.
+on_host = unittest.skipIf(DEVICE == "gpu", "held by the test of the CPU")
 
 
 class Multigrid(CommandLineTest):
