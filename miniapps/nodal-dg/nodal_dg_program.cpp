@@ -152,9 +152,9 @@ void require_seen(const wave_run& run) {
 
 void note_energy(wave_run& run) { run.done.energy.push_back({run.solver->time(), run.solver->energy()[0]}); }
 
-/// Returns how many steps of a stretch before a moment are judged one by one: all where the run is cheap, else few of
-/// one stretch in sixteen, drawn by the bits that it ended with, of short ones, and where the energy has grown much.
-/// With --check these are of every stretch, and without any so far of the last one. 0: the stretch is not repeated.
+/// Returns how many steps of a stretch before a moment are judged one by one; 0: the stretch is not repeated. All where
+/// the run is cheap. Else few of some stretches: one in sixteen, drawn by the bits that it ended with, short ones, and
+/// those where the energy has grown much. With --check it is every stretch. Without any so far it is the last one.
 std::int64_t steps_to_balance(const wave_run& run, std::uint64_t drawn) {
   constexpr double cheap = 1e10;  // flops, by the standard counts
   constexpr std::int64_t few = 4;
@@ -763,7 +763,7 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   const double state = of_rank * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
   const bool is_double = options_.shared.precision != "single";
   run_estimate needs;
-  needs.host_bytes = 8.0 * state + (run.shared.device == "gpu" ? 0.0 : of_rank * cpu_bytes(*domain_, options_));
+  needs.host_bytes = 14.0 * state + (run.shared.device == "gpu" ? 0.0 : of_rank * cpu_bytes(*domain_, options_));
   if (run.shared.device == "gpu") {
     needs.gpu_bytes = of_rank * gpu_bytes(*domain_, options_);
     // Without the library that knows: three states, and what the geometry of an element takes.
