@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -160,12 +161,47 @@ dg_progress read_dg_progress(const std::string& path, const json_document& param
   const file_source source(path);
   const std::string name = printable(path);
   const head h = read_head(source);
-  require_same_parameters(path, checkpoint_value<json_document>(name, h.state, "parameters"), parameters);
+  const auto stored = checkpoint_value<json_document>(name, h.state, "parameters");
+  if (stored.is_object() && stored.contains("content") && stored["content"] != parameters.at("content"))
+    throw input_error(name +
+                      ": expected a checkpoint of this mesh, with these media and sides, found one of other content: "
+                      "name another file, or the mesh that it was made on");
+  require_same_parameters(path, stored, parameters);
   dg_progress progress;
-  progress.steps_done = checkpoint_value<std::int64_t>(name, h.state, "steps_done");
-  progress.time = checkpoint_value<double>(name, h.state, "time");
-  progress.dt = checkpoint_value<double>(name, h.state, "dt");
+  const auto number = [&](const char* key, auto value, auto lowest, auto highest) {
+    if (!(value >= lowest && value <= highest))
+      throw input_error(fmt::format("{}: expected \"{}\" from {:g} to {:g}, found {:g}", name, key,
+                                    static_cast<double>(lowest), static_cast<double>(highest),
+                                    static_cast<double>(value)));
+    return value;
+  };
+  constexpr std::int64_t most_steps = 1'000'000'000'000;
+  constexpr double longest = 1e100;
+  progress.steps_done =
+      number("steps_done", checkpoint_value<std::int64_t>(name, h.state, "steps_done"), std::int64_t{0}, most_steps);
+  progress.dt = number("dt", checkpoint_value<double>(name, h.state, "dt"), 1.0 / longest, longest);
+  progress.time = number("time", checkpoint_value<double>(name, h.state, "time"), 0.0, longest * 1e12);
+  // Each step's sum is rounded once.
+  const auto steps = static_cast<double>(progress.steps_done);
+  const double expected = steps * progress.dt;
+  if (!(std::abs(progress.time - expected) <= 0x1p-52 * (steps + 1.0) * expected))
+    throw input_error(
+        fmt::format("{}: expected the time {:.17g} after {} steps of {:.17g}, found {:.17g} (a run whose "
+                    "last step was shorter is at its end)",
+                    name, expected, progress.steps_done, progress.dt, progress.time));
   progress.energy = checkpoint_value<json_document>(name, h.state, "energy");
+  if (!progress.energy.is_array() || progress.energy.empty())
+    throw input_error(name + ": expected \"energy\" as a list, found " + printable(progress.energy.dump()));
+  double before = 0.0;
+  for (const json_document& line : progress.energy) {
+    const bool is_pair = line.is_array() && line.size() == 2 && line[0].is_number() && line[1].is_number();
+    if (!is_pair || !(line[0].get<double>() >= before && line[0].get<double>() <= progress.time) ||
+        !std::isfinite(line[1].get<double>()))
+      throw input_error(fmt::format(
+          "{}: expected \"energy\" as pairs of a time, from 0 to {:g} and ascending, and a number, found {}", name,
+          progress.time, printable(line.dump())));
+    before = line[0].get<double>();
+  }
   progress.unfinished_files = checkpoint_value<std::vector<std::string>>(name, h.state, "unfinished_files");
   return progress;
 }

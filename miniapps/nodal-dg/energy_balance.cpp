@@ -2,73 +2,70 @@
 #include "miniapps/nodal-dg/energy_balance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
+#include <vector>
 
+#include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
+#include "cpu_ref/dg/textbook.hpp"
+#include "miniapps/nodal-dg/step_judge.hpp"
 
 namespace plaquette::nodal_dg {
 
-void energy_balance::note(double time, std::int64_t steps, double energy, double rate, double loss) {
-  moments_.push_back({time, steps, energy, rate, loss});
+namespace {
+
+/// Of the first column. dt q.M.F is half the difference of the energies of q + dt F and q - dt F.
+double power_defect(const dg_domain& domain, std::span<const double> q, std::span<const double> rhs, double time,
+                    double dt, double least) {
+  std::vector<double> sum(q.size()), difference(q.size());
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    sum[i] = q[i] + dt * rhs[i];
+    difference[i] = q[i] - dt * rhs[i];
+  }
+  const double above = energy_of(domain, sum, 1)[0], below = energy_of(domain, difference, 1)[0];
+  double rate = cpu::energy_rate(domain, q, cpu::halo_traces(domain, q), time);
+  domain.comm.sum({&rate, 1});
+  return std::abs(0.5 * (above - below) - dt * rate) / std::max({0.5 * (above + below), least, 1e-300});
 }
 
-energy_balance::result energy_balance::judge(double unit_roundoff, double of_sums, double mismatch) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  result r{0.0, infinity, 0.0, infinity};
-  const std::size_t count = moments_.size();
-  if (count < 2) return r;
-  double largest = 0.0;
-  for (const moment& m : moments_) {
-    if (!std::isfinite(m.energy) || !std::isfinite(m.rate)) return {infinity, 0.0, infinity, 0.0};
-    largest = std::max(largest, m.energy);
-  }
-  if (!(largest > 0.0)) return r;
-  // The polynomial through up to four moments around interval i, at time t.
-  const auto rate_at = [&](std::size_t i, double t) {
-    const std::size_t points = std::min<std::size_t>(count, 4);
-    const std::size_t first = std::min(i > 0 ? i - 1 : 0, count - points);
-    double sum = 0.0;
-    for (std::size_t a = first; a < first + points; ++a) {
-      double weight = moments_[a].rate;
-      for (std::size_t b = first; b < first + points; ++b)
-        if (b != a) weight *= (t - moments_[b].time) / (moments_[a].time - moments_[b].time);
-      sum += weight;
-    }
-    return sum;
-  };
-  std::vector<double> defect(count - 1), doubt(count - 1);
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    const moment &a = moments_[i], &b = moments_[i + 1];
-    const double length = b.time - a.time, middle = rate_at(i, 0.5 * (a.time + b.time));
-    const double trapezoid = 0.5 * length * (a.rate + b.rate);
-    const double cubic = length * (a.rate + 4.0 * middle + b.rate) / 6.0;
-    defect[i] = b.energy - a.energy - cubic;
-    doubt[i] = std::abs(cubic - trapezoid);
-    // What the mesh cannot hold dies out within the first steps, faster than they follow each other.
-    if (count < 4 || i < 3) doubt[i] += 0.5 * length * std::abs(a.rate - b.rate);
-    r.growth = std::max(r.growth, (b.energy - a.energy) / largest);
-  }
-  r.uncertain = 0.0;
-  double worst = -1.0;
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    const double stages = static_cast<double>(lserk4::stages * (moments_[i + 1].steps - moments_[i].steps));
-    double tolerance = 0.0;
-    for (std::size_t j = i > 1 ? i - 2 : 0; j < std::min(i + 3, count - 1); ++j)
-      tolerance = std::max(tolerance, doubt[j]);
-    const double lost = std::max(moments_[i].loss, moments_[i + 1].loss) *
-                        static_cast<double>(moments_[i + 1].steps - moments_[i].steps);
-    tolerance =
-        4.0 * (tolerance + lost) / largest + 8.0 * unit_roundoff * std::sqrt(stages) + of_sums + mismatch * stages;
-    r.uncertain += tolerance;
-    const double d = std::abs(defect[i]) / largest;
-    if (!(d / tolerance <= worst)) {
-      worst = d / tolerance;
-      r.defect = d;
-      r.tolerance = tolerance;
+}  // namespace
+
+step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                        std::span<const double> end, double time, double dt, double least, double energy) {
+  const auto size = static_cast<std::size_t>(domain.state_size());
+  std::vector<double> q(begin.begin(), begin.end()), registers(q.size()), rhs(q.size());
+  step_balance result;
+  for (int s = 0; s < lserk4::stages; ++s) {
+    solver.set_state(q, time + lserk4::c[s] * dt);
+    solver.right_hand_side(rhs);
+    if (s == 0) result.power = power_defect(domain, begin.first(size), std::span(rhs).first(size), time, dt, energy);
+    for (std::size_t i = 0; i < q.size(); ++i) {
+      registers[i] = lserk4::a[s] * registers[i] + dt * rhs[i];
+      q[i] += lserk4::b[s] * registers[i];
     }
   }
-  return r;
+  for (int column = 0; column < solver.columns(); ++column) {
+    std::array<double, 3> of_column{};  // difference, move, largest number
+    auto i = static_cast<std::size_t>(column) * size;
+    for (int f = 0; f < domain.fields; ++f)
+      for (std::int32_t e = 0; e < domain.elements(); ++e) {
+        const double weight = energy_weight(domain, f, e);
+        for (int n = 0; n < domain.nodes(); ++n, ++i) {
+          of_column[0] = larger_or_nan(of_column[0], weight * std::abs(q[i] - end[i]));
+          of_column[1] = larger_or_nan(of_column[1], weight * std::abs(q[i] - begin[i]));
+          of_column[2] = std::max({of_column[2], weight * std::abs(q[i]), weight * std::abs(begin[i])});
+        }
+      }
+    domain.comm.maximum(of_column);
+    if (column == 0) {
+      result.moved = of_column[1];
+      result.largest = of_column[2];
+    }
+    const double scale = std::max({of_column[2], std::ldexp(least, -column), 1e-300});
+    result.states = larger_or_nan(result.states, of_column[0] / scale);
+  }
+  return result;
 }
 
 }  // namespace plaquette::nodal_dg

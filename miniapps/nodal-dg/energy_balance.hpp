@@ -1,40 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The energy of a run against what its sides, faces and sources take and give.
+/// One time step of a solver, against its right-hand sides, and their energy against what sides and faces take.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <span>
+
+#include "common/dg/dg_solver.hpp"
 
 namespace plaquette::nodal_dg {
 
-/// The energy of the first state at times of a run, and the rate at which it should change then. Between two times it
-/// changes by the integral of the rate.
-class energy_balance {
- public:
-  /// \param loss  of the time steps, a step: what they are expected to take besides
-  void note(double time, std::int64_t steps, double energy, double rate, double loss);
-
-  struct result {
-    double defect = 0.0;     ///< |change - integral| of the interval where it is worst, over the largest energy
-    double tolerance = 0.0;  ///< likewise; infinity where nothing can be said
-    double growth = 0.0;     ///< largest growth of the energy in an interval, over the largest energy
-    double uncertain = 0.0;  ///< sum of all tolerances, over the largest energy
-  };
-  /// Returns the rate is integrated as the cubic polynomial through four times. That may be wrong by some times what
-  /// differs from the trapezoidal rule there and in two intervals on both sides. To that come the loss and rounding.
-  /// \param unit_roundoff  of the numbers of the state
-  /// \param of_sums        relative, of two energies: what adding up leaves
-  /// \param mismatch       relative, of faces that should lie on each other: the scheme loses energy there
-  result judge(double unit_roundoff, double of_sums, double mismatch) const;
-
- private:
-  struct moment {
-    double time;
-    std::int64_t steps;
-    double energy, rate, loss;
-  };
-  std::vector<moment> moments_;
+struct step_balance {
+  double power = 0.0;    ///< |power of the right-hand side - closed form| * dt, over the energies of q and dt F
+  double states = 0.0;   ///< |end - expected|, in units of the largest number of the state; the worst of all columns
+  double moved = 0.0;    ///< largest |expected - begin| of the first column, with energy_weight
+  double largest = 0.0;  ///< number of the first column, likewise
 };
+
+/// Makes a step from right-hand sides of the solver by the definition of LSERK4. The first one has the power
+/// q.M.F(q): in closed form it is what fluxes, sides and sources give and take, with no integral over time. So both
+/// differences are roundings, whatever the step. Leaves the solver with another state. Collective.
+/// \param begin,end  states of all columns before and after the step
+/// \param least      numbers below are roundings of what the run had before
+/// \param energy     likewise, of the energy
+step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                        std::span<const double> end, double time, double dt, double least, double energy);
 
 }  // namespace plaquette::nodal_dg

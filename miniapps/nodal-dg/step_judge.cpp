@@ -239,12 +239,24 @@ std::uint64_t seed_of(const dg_domain& domain, std::span<const double> states) {
 
 double largest_of(const dg_domain& domain, std::span<const double> column) {
   double largest = 0.0;
-  for (const double x : column) largest = larger_or_nan(largest, std::abs(x));
+  std::size_t i = 0;
+  for (int f = 0; f < domain.fields; ++f)
+    for (std::int32_t e = 0; e < domain.elements(); ++e) {
+      const double weight = energy_weight(domain, f, e);
+      for (int n = 0; n < domain.nodes(); ++n) largest = larger_or_nan(largest, weight * std::abs(column[i++]));
+    }
   domain.comm.maximum({&largest, 1});
   return largest;
 }
 
 }  // namespace
+
+double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
+  const medium& m = domain.media[static_cast<std::size_t>(element)];
+  const bool acoustic = domain.problem.equations == wave_equations::acoustics;
+  const int first = acoustic ? 0 : domain.problem.equations == wave_equations::maxwell ? 3 : 2;
+  return std::sqrt((acoustic ? field == first : field >= first) ? m.first : m.second);
+}
 
 std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps) {
   if (!is_small(domain, columns)) return std::min<std::int64_t>(steps, 1);
@@ -330,8 +342,9 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
             end[(i / nodes * static_cast<std::size_t>(domain.elements()) + static_cast<std::size_t>(here)) * nodes +
                 i % nodes];
         const double expected = state[place(e, i)];
-        verdict.worst = larger_or_nan(verdict.worst, std::abs(found - expected) / scale);
-        verdict.moved = std::max(verdict.moved, std::abs(expected - before[place(e, i)]) / scale);
+        const double unit = energy_weight(domain, static_cast<int>(i / nodes), here) / scale;
+        verdict.worst = larger_or_nan(verdict.worst, unit * std::abs(found - expected));
+        verdict.moved = std::max(verdict.moved, unit * std::abs(expected - before[place(e, i)]));
       }
     }
   }
@@ -343,64 +356,6 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
   verdict.moved = worst[1];
   verdict.elements = static_cast<std::int64_t>(count);
   return verdict;
-}
-
-double third_derivative(const dg_domain& domain, const whole_mesh& whole, std::span<const double> state, double t,
-                        double dt) {
-  constexpr std::int64_t layers = 3;
-  const double of_drawn = work_of_element(domain) * (domain.reference.dimension == 3 ? 180 : 90);
-  const std::int64_t most = is_small(domain, 1)
-                                ? domain.global_elements
-                                : std::clamp<std::int64_t>(static_cast<std::int64_t>(cheap_work / of_drawn),
-                                                           fewest_elements, most_elements_drawn);
-  const auto centres = drawn_elements(domain, state, most);
-  const auto of_rank = neighbourhoods(domain, whole, centres, layers);
-  const neighbourhood& mine = of_rank[static_cast<std::size_t>(domain.comm.rank())];
-  const std::vector<int> first{0};
-  const auto numbers = collected(domain, whole, state, of_rank, element_values(domain, first));
-  const dg_domain here = domain_around(domain, whole.mesh, mine.elements);
-  std::vector<double> q = column_of(numbers, mine.elements.size(), 1, 0, domain.fields, domain.nodes());
-  const std::vector<double> zero(q.size());
-  // F(q, t) = A q + f(t): then q_t = F, q_tt = A q_t + f', q_ttt = A q_tt + f''.
-  const auto right_hand_side = [&](const std::vector<double>& x, double time, std::int64_t left) {
-    std::vector<double> rhs(x.size());
-#pragma omp parallel for schedule(dynamic)
-    for (std::int32_t e = 0; e < here.elements(); ++e) {
-      if (mine.distance[static_cast<std::size_t>(e)] > left) continue;
-      const auto of_element = cpu::textbook_right_hand_side(here, x, {}, time, e);
-      for (int f = 0; f < here.fields; ++f)
-        for (int n = 0; n < here.nodes(); ++n)
-          rhs[static_cast<std::size_t>((std::int64_t{f} * here.elements() + e) * here.nodes() + n)] =
-              of_element[static_cast<std::size_t>(f * here.nodes() + n)];
-    }
-    return rhs;
-  };
-  const bool forced =
-      !domain.problem.sources.empty() ||
-      std::ranges::find(domain.problem.boundaries, boundary_kind::incident) != domain.problem.boundaries.end();
-  std::vector<double> before = zero, now = zero, after = zero;
-  if (forced) {
-    before = right_hand_side(zero, t - dt, layers);
-    now = right_hand_side(zero, t, layers);
-    after = right_hand_side(zero, t + dt, layers);
-  }
-  q = right_hand_side(q, t, 2);
-  for (int derivative = 2; derivative <= 3; ++derivative) {
-    q = right_hand_side(q, t, 3 - derivative);
-    for (std::size_t i = 0; i < q.size(); ++i)
-      q[i] += -now[i] + (derivative == 2 ? (after[i] - before[i]) / (2.0 * dt)
-                                         : (after[i] - 2.0 * now[i] + before[i]) / (dt * dt));
-  }
-  const double weight =
-      std::sqrt(static_cast<double>(domain.elements()) / static_cast<double>(std::max<std::size_t>(centres.size(), 1)));
-  for (std::int32_t e = 0; e < here.elements(); ++e)
-    for (int f = 0; f < here.fields; ++f)
-      for (int n = 0; n < here.nodes(); ++n)
-        q[static_cast<std::size_t>((std::int64_t{f} * here.elements() + e) * here.nodes() + n)] *=
-            mine.distance[static_cast<std::size_t>(e)] == 0 ? weight : 0.0;
-  double square = 2.0 * energy_of(here, q, 1)[0];
-  domain.comm.sum({&square, 1});
-  return square;
 }
 
 }  // namespace plaquette::nodal_dg

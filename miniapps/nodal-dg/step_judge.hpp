@@ -16,6 +16,10 @@ namespace plaquette::nodal_dg {
 /// Returns the larger one; NaN where one of them is.
 inline double larger_or_nan(double worst, double x) { return x <= worst || std::isnan(worst) ? worst : x; }
 
+/// Returns what numbers of a field are multiplied with, so that both fields of a wave are of one size: the energy is
+/// half the sum of the squares.
+double energy_weight(const dg_domain& domain, int field, std::int32_t element);
+
 /// A mesh of which every rank has the whole, and which rank has which element.
 struct whole_mesh {
   const simplex_mesh& mesh;
@@ -33,7 +37,7 @@ struct made_steps {
 std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps);
 
 struct step_verdict {
-  double worst = 0.0;  ///< |found - textbook|, in units of the largest number of the state
+  double worst = 0.0;  ///< |found - textbook|, in units of the largest number of the state; with energy_weight
   double moved = 0.0;  ///< |end - begin| by the textbook where it is largest, in the same units
   std::int64_t elements = 0;
   double largest = 0.0;  ///< number of the first column at the end
@@ -45,12 +49,6 @@ struct step_verdict {
 /// cannot be known before: one half from all, the other from those where the state is not small. Judges the first
 /// column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
-
-/// Returns 2 times the energy of the third time derivative of a state (one column) at time t, by the textbook:
-/// everywhere on small meshes, of others from drawn elements. LSERK4 loses dt^6 / 514 of it a step. Collective.
-/// \param dt  for the derivatives of incident waves and sources
-double third_derivative(const dg_domain& domain, const whole_mesh& whole, std::span<const double> state, double t,
-                        double dt);
 
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);

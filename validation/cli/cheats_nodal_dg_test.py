@@ -51,6 +51,19 @@ class NodalDgCheats(CommandLineTest):
         for arguments in (PULSE, SPHERE):
             self.assertIn(STEPS, self.failing(arguments, "halved-elsewhere"))
 
+    def test_fluxes_that_are_a_little_too_small_in_a_few_steps(self):
+        absorbed = (*PULSE[:-2], "--boundaries", "default:absorbing", "--steps", "60")
+        self.assertEqual(self.failing(absorbed, "weak", half="1"), ["steps, against right-hand sides"])
+        self.assertIn("energy, against what sides and faces take", self.failing(absorbed, "weak-everywhere", half="1"))
+
+    def test_a_time_limit_after_the_last_step(self):
+        os.environ.update({"PLAQUETTE_CHEAT": "slow-again", "PLAQUETTE_HALF": "1.49"})
+        arguments = (*PULSE, *ON_DEVICE, "--checkpoint", self.path("check"), "--energy", self.path("energy"))
+        stopped = harness.run(*arguments, "--time-limit", "1", program=PROGRAM)
+        self.assertEqual(stopped.status, harness.INTERRUPTED, stopped.out + stopped.err)
+        self.assertIn("at time 1.5, ", stopped.out)
+        self.assertEqual(self.failing(arguments), [])
+
     @unittest.skipUnless(MPIEXEC, "built without MPI")
     def test_on_ranks(self):
         self.assertEqual(self.failing(PULSE, ranks=3), [])

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import unittest
+import zlib
 
 import harness
 from harness import FAILED, INTERRUPTED, MPIEXEC, NO_OUTPUT, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest
@@ -117,6 +118,26 @@ class Solutions(NodalDgTest):
         self.assertEqual(observed["steps"], 7)
         self.assertAlmostEqual(observed["last_dt"], 0.02, places=12)
         self.assertAlmostEqual(observed["final_time"], 0.2, places=12)
+
+    def test_the_energy_holds_over_any_number_of_steps(self):
+        absorbed = ("--problem", "pulse", "--boundaries", "default:absorbing")
+        for arguments in (("--box", "3x3x3", "--order", "3", *absorbed, "--steps", "300"),
+                          ("--box", "4x4x4", "--order", "2", *absorbed, "--steps", "300"),
+                          ("--box", "2x2x2", "--order", "1", "--flux", "central", *absorbed, "--media", "default:1e-6,1e6",
+                           "--steps", "300"),
+                          ("--box", "3x3x3", "--order", "4", "--steps", "64", "--checkpoint", self.path("check")),
+                          ("--box", "3x3x3", "--order", "4", "--steps", "100", "--checkpoint", self.path("check"))):
+            checks = {c["name"]: c["value"] for c in self.verified(*arguments)["checks"]}
+            self.assertLess(checks["energy, against what sides and faces take"], 1e-14)
+
+    def test_a_wave_that_has_left_the_mesh_and_one_that_was_never_on_it(self):
+        checks = [c["name"] for c in self.verified("--box", "2x2x2", "--order", "3", "--problem", "pulse", "--boundaries",
+                                                   "default:absorbing", "--steps", "900")["checks"]]
+        self.assertIn("rounding, against what an earlier step changes", checks)
+        result = run("--problem", "pulse", "--box", "2x2x2", "--pulse-start", "-5", "--boundaries", "default:incident",
+                     "--final-time", "1")
+        self.assertEqual(result.status, FAILED, result.out + result.err)
+        self.assertIn("what of it is on the mesh", result.last_line())
 
     def test_an_exact_solution_that_says_nothing_is_no_check(self):
         report = self.verified("--box", "2x2x2", "--order", "2", "--final-time", "10")
@@ -264,6 +285,31 @@ class Checkpoints(NodalDgTest):
         report = self.verified(*arguments, "--steps", "12")
         self.assertEqual(report["observables"]["steps"], 12)
 
+    def test_a_checkpoint_with_impossible_numbers(self):
+        check = self.path("check")
+        arguments = (*self.SMALL, "--problem", "pulse", "--checkpoint", check)
+        self.verified(*arguments, "--steps", "10")
+        with open(check, "rb") as file:
+            written = file.read()
+        length = int.from_bytes(written[8:16], "little")
+        state = json.loads(written[25:16 + length])
+
+        def refused(**changes):
+            text = json.dumps({**state, **changes}).encode()
+            text = b"%08x\n" % zlib.crc32(text) + text
+            with open(check, "wb") as file:
+                file.write(written[:8] + len(text).to_bytes(8, "little") + text + written[16 + length:])
+            return self.refused(*arguments, "--steps", "20")
+        for key, values in (("time", (-1, 0, 1e300, 2 * state["time"], state["time"] * (1 + 1e-12))), ("dt", (-1, 0, 1e300)),
+                            ("steps_done", (-1, 9, 10**13)), ("energy", ([], 3, [[0, None]], [[2, 1], [1, 1]], [[1e9, 1]]))):
+            for value in values:
+                message = refused(**{key: value})
+                self.assertIn(check, message)
+                self.assertIn(key if key == "energy" else "expected", message)
+        self.assertIn("stable", refused(dt=100 * state["dt"], time=100 * state["time"]))
+        self.assertIn("media", self.refused(*self.SMALL[:-2], "--order", "3", "--problem", "pulse", "--checkpoint", check,
+                                            "--media", "default:2,1", "--steps", "20"))
+
     def test_a_signal_is_heeded(self):
         import signal
         import subprocess
@@ -326,7 +372,8 @@ class Refusals(NodalDgTest):
                                 (["--problem", "plane-wave", "--wave-vector", "0.5,0,0"], "whole waves"),
                                 (["--boundaries", "roof:absorbing"], "no group 'roof'"),
                                 (["--boundaries", "1:open"], "reflecting, absorbing or incident"),
-                                (["--media", "0:1,-1"], "--media"), (["--probe", "5,5,5", "--steps", "1"], "outside the mesh"),
+                                (["--media", "0:1,-1"], "--media"), (["--media", "default:1e300,1e300"], "have a speed"),
+                                (["--probe", "5,5,5", "--steps", "1"], "outside the mesh"),
                                 (["--sources", "9,9,9,0,1,1,1"], "outside the mesh"), (["--plane-at", "w,1"], "--plane"),
                                 (["--plane", self.path("plane"), "--plane-at", "x,1.5"], "through the mesh"),
                                 (["--box-sides", "1,0,0,1,0,1"], "below its high side"),
@@ -405,7 +452,7 @@ class Refusals(NodalDgTest):
                 file.write(f"$EndNodes\n$Elements\n{len(kept)}\n")
                 file.writelines(f"{i + 1} 2 2 0 1 {a} {b} {c}\n" for i, (a, b, c) in enumerate(kept))
                 file.write("$EndElements\n")
-            arguments = ("--mesh", path, "--problem", "pulse", "--pulse-start", "-2", "--order", "2", "--steps", "3")
+            arguments = ("--mesh", path, "--problem", "pulse", "--pulse-start", "2", "--order", "2", "--steps", "3")
             if status == SUCCESS:
                 self.assertEqual(self.verified(*arguments)["observables"]["mesh_remarks"], ["mesh: no groups of sides: all reflect"])
             else:

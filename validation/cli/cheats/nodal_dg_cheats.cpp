@@ -5,16 +5,21 @@
 ///   early-frozen      the same, but for steps that come alone or in the second half of the run
 ///   halved            fluxes are halved in time steps; the right-hand side is right
 ///   halved-elsewhere  the same, but for 64 elements at even distances
+///   weak              fluxes are 10% too small for 0.3 after half of the run; the right-hand side is right
+///   weak-everywhere   the same, and in the right-hand side
+///   slow-again        steps that are made again at the end take 1.5 s
 ///   mid-run           a bit of the state flips before the step after half of the run
 ///   between           a bit of the state flips between two stretches of steps, after the first was read back
 ///   output            a bit of the state flips after it was judged, before the plane is written
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
 /// bit flips (0,62; the place is a share of the state, 0 to 1), PLAQUETTE_HALF the time of half of the run.
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "miniapps/nodal-dg/dg_engine.hpp"
@@ -49,7 +54,8 @@ dg_domain with_halved_fluxes(dg_domain domain) {
       is_spared = i * domain.elements() / 64 == e;
     }
     if (!is_spared)
-      for (double& scale : domain.geometry[static_cast<std::size_t>(e)].face_scale) scale *= 0.5;
+      for (double& scale : domain.geometry[static_cast<std::size_t>(e)].face_scale)
+        scale *= cheats("weak") || cheats("weak-everywhere") ? 0.9 : 0.5;
   }
   return domain;
 }
@@ -59,12 +65,25 @@ class cheating_solver final : public dg_solver {
   template <class Make>
   cheating_solver(const dg_domain& domain, Make&& make)
       : half_(with_halved_fluxes(domain)), size_(static_cast<std::size_t>(domain.state_size())), honest_(make(domain)) {
-    if (cheats("halved") || cheats("halved-elsewhere")) cheat_ = make(half_);
+    if (cheats("halved") || cheats("halved-elsewhere") || cheats("weak") || cheats("weak-everywhere"))
+      cheat_ = make(half_);
   }
   int columns() const override { return honest_->columns(); }
-  void set_state(std::span<const double> state, double time) override { honest_->set_state(state, time); }
+  void set_state(std::span<const double> state, double time) override {
+    if (cheats("slow-again") && !flipped_ && honest_->time() >= half_of_the_run() && time < honest_->time()) {
+      flipped_ = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    }
+    honest_->set_state(state, time);
+  }
   void get_state(std::span<double> state) const override { honest_->get_state(state); }
-  void right_hand_side(std::span<double> rhs) override { honest_->right_hand_side(rhs); }
+  void right_hand_side(std::span<double> rhs) override {
+    if (!cheats("weak-everywhere") || !is_weak()) return honest_->right_hand_side(rhs);
+    std::vector<double> state(size_ * static_cast<std::size_t>(columns()));
+    honest_->get_state(state);
+    cheat_->set_state(state, honest_->time());
+    cheat_->right_hand_side(rhs);
+  }
   void advance(std::int64_t steps, double dt) override {
     std::vector<double> state(size_ * static_cast<std::size_t>(columns()));
     if (cheats("frozen") || (cheats("early-frozen") && steps > 1 && time() < half_of_the_run())) {
@@ -74,7 +93,12 @@ class cheating_solver final : public dg_solver {
       honest_->set_state(state, end);
       return;
     }
-    if (cheat_) {
+    const bool is_always = cheats("halved") || cheats("halved-elsewhere");
+    if (cheat_ && !is_always && steps > 1) {
+      for (std::int64_t step = 0; step < steps; ++step) advance(1, dt);
+      return;
+    }
+    if (cheat_ && (is_always || is_weak())) {
       honest_->get_state(state);
       cheat_->set_state(state, honest_->time());
       cheat_->advance(steps, dt);
@@ -108,6 +132,8 @@ class cheating_solver final : public dg_solver {
   }
 
  private:
+  bool is_weak() const { return time() >= half_of_the_run() && time() < half_of_the_run() + 0.3; }
+
   dg_domain half_;
   std::size_t size_;
   std::unique_ptr<dg_solver> honest_, cheat_;
