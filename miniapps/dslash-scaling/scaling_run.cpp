@@ -13,6 +13,7 @@
 
 #include "common/algebra/largest.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
@@ -30,6 +31,7 @@ namespace {
 
 void set_random_input(timed_operator& op, const operator_case& c, const app_run& run, spinor_configuration& sum) {
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     const spinor_configuration psi =
         cpu::random_spinor(run.geometry, run.shared.seed, static_cast<std::uint64_t>(column), run.world);
     op.set_input(column, psi);
@@ -43,6 +45,7 @@ void sum_output(const timed_operator& op, const operator_case& c, const lattice_
   spinor_configuration column_output(geometry);
   cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) = {}; });
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.get_output(column, column_output);
     cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) += weight_of(column) * column_output(x); });
   }
@@ -112,6 +115,7 @@ difference judge_timed(app_run& run, const scaling_options& options, const timed
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   spinor_configuration psi(run.geometry);
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     cpu::for_each_site(run.geometry, [&](const coordinate& x) { psi(x) = {}; });
     op.get_input(column, psi);
     cpu::for_each_site(run.geometry, [&](const coordinate& x) { sums.in(x) += weight_of(column) * psi(x); });
@@ -126,6 +130,7 @@ difference judge_timed(app_run& run, const scaling_options& options, const timed
 void set_random_vectors(timed_operator& op, const operator_case& c, const app_run& run) {
   const std::uint64_t seed = run.shared.seed;
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.set_input(column, cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world));
     op.set_second_input(column,
                         cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(c.rhs + column), run.world));
@@ -154,6 +159,7 @@ double vector_difference(const app_run& run, const timed_operator& op, const ope
   spinor_configuration u(run.geometry), v(run.geometry), found(run.geometry);
   double worst = 0.0;
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.get_input(column, u);
     if (c.kind == operator_kind::norm2)
       op.get_input(column, v);
@@ -229,6 +235,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
     if (run.gpu && run.shared.check) check_against_cpu(run, options, *op, c, setting.gauge);
   }
   const std::uint64_t before = fingerprint(*op, c, run.geometry);
+  run.stop_if_requested();
   enter_stage("the measurement of " + describe(c));
   difference worst{0.0, 0.0};
   double steps = 0.0;

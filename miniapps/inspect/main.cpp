@@ -16,12 +16,14 @@
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/io/lime.hpp"
 #include "common/io/spinor_file.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/observables/correlators.hpp"
@@ -43,7 +45,7 @@ constexpr const char* help =
     "  plaquette-inspect sphere.msh\n"
     "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
-    "memory; 70 internal error.\n";
+    "memory; 6 stopped by a signal; 70 internal error.\n";
 
 /// What `--flow` says; a time of 0 is none.
 struct flow_choice {
@@ -60,6 +62,7 @@ flow_choice parse_flow(const std::string& text) {
 
 /// Prints at most some ten lines, the last time among them.
 void print_flow(const gauge_configuration& links, const flow_choice& chosen, const communicator& world) {
+  enter_stage("the gradient flow");
   cpu::gradient_flow flow(links, world);
   const auto history = cpu::flow_history(flow, chosen.time, chosen.step);
   if (world.rank() != 0) return;
@@ -279,6 +282,11 @@ exit_status body(int argc, const char* const* argv, const communicator& world) {
     throw input_error("expected one file (--help says more), found " + std::to_string(argc - 1) + " arguments");
   const flow_choice flow = has_flow ? parse_flow(argv[3]) : flow_choice{};
   enter_stage("the reading of " + std::string(argv[1]));
+  run_control control(world, std::numeric_limits<double>::infinity());
+  sparse_stop asks(control, world);
+  const stop_question question([&] {
+    if (asks()) control.stop_if_requested(stage_now());
+  });
   if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));
   return inspect(argv[1], flow, world);
 }

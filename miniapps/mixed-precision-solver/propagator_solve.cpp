@@ -149,11 +149,15 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
   bool stops = false;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     stops = stops || (n > 0 && should_stop && should_stop());
-    if (stops)
-      results[n].reference = std::nan("");
-    else
-      judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
-                   source_links);
+    try {
+      if (!stops)
+        judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
+                     source_links);
+    } catch (const error& stop) {
+      if (stop.status() != exit_status::interrupted) throw;
+      stops = true;
+    }
+    if (stops) results[n].reference = std::nan("");
   }
 }
 

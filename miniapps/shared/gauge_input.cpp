@@ -118,10 +118,15 @@ double file_tolerance(const gauge_file_header& header) {
   return header.precision_bits == 64 && header.distance_from_su3 <= doubles ? doubles : floats;
 }
 
-/// On the GPU where there is one.
-void smear(gauge_input& input, const stout_smearing& smearing, const communicator& world, gpu_access* gpu) {
+/// On the GPU where there is one, a step at a time.
+void smear(gauge_input& input, const stout_smearing& smearing, const communicator& world, run_control& control,
+           gpu_access* gpu) {
   const auto links = gpu ? links_on_gpu(*gpu, input.links) : links_on_cpu(std::move(input.links), world);
-  links->smear(smearing);
+  sparse_stop asks(control, world);
+  for (int step = 0; step < smearing.steps; ++step) {
+    if (asks()) control.stop_if_requested("stout smearing");
+    links->smear({1, smearing.rho, smearing.spatial});
+  }
   input.links = links->take();
 }
 
@@ -202,7 +207,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     smearing = stout_parameters(options.stout);
     smearing["plaquette_before"] = input.plaquette.average;
     if (options.keep_thin_links) input.thin_links = input.links;
-    smear(input, options.stout, world, gpu);
+    smear(input, options.stout, world, control, gpu);
     input.judged = {};
     input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);

@@ -2,9 +2,11 @@
 """plaquette-inspect: files of each kind are told apart by content; damaged ones and strangers are refused."""
 import glob
 import os
+import signal
 import unittest
 
-from harness import FAILED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, open_boundary_file, run
+from harness import (FAILED, INTERRUPTED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, children, ended,
+                     open_boundary_file, read_until, run, start)
 
 INSPECT = os.environ["PLAQUETTE_INSPECT"]
 MESHES = os.environ["PLAQUETTE_DG_MESHES"]
@@ -39,6 +41,16 @@ class Inspect(CommandLineTest):
         for flow in ("0", "-1", "1:0", "x", "1:1e-9", "nan", "1:"):
             self.assertEqual(self.inspect(path, "--flow", flow).status, UNUSABLE, flow)
         self.assertEqual(self.inspect(path, "--flow").status, UNUSABLE)
+
+    def test_a_signal_ends_the_flow(self):
+        path = self.write("links", GaugeFile().bytes())
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            with start(path, "--flow", "1000", program=INSPECT, ranks=ranks) as process:
+                out = read_until(process, "boundary ")
+                os.kill((children(process.pid) or [process.pid])[-1] if ranks > 1 else process.pid, signal.SIGTERM)
+                result = ended(process, out)
+            self.assertEqual(result.status, INTERRUPTED, result.err)
+            self.assertIn("stopped by signal 15 (Terminated) during the gradient flow", result.err)
 
     def test_a_gauge_file_that_claims_another_plaquette(self):
         file = GaugeFile()
