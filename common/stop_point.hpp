@@ -8,27 +8,34 @@
 
 namespace plaquette {
 
-/// Sets what `stop_point` does, as long as it lives: a program's question whether to stop, which throws. Collective.
+/// Says where a stop point stands.
+enum class stop_kind {
+  at_once,  ///< where nobody else asks: it throws when the run is to stop
+  late      ///< in loops whose owner asks, between longer steps: it throws a second after the run was to stop
+};
+
+/// Sets what stop points do, as long as it lives: a program's question whether to stop, which throws. Null: nothing.
 class stop_question {
  public:
-  explicit stop_question(std::function<void()> ask) : before_(std::exchange(current(), std::move(ask))) {}
+  using function = std::function<void(stop_kind)>;
+  explicit stop_question(function ask) : before_(std::exchange(current(), std::move(ask))) {}
   ~stop_question() { current() = std::move(before_); }
   stop_question(const stop_question&) = delete;
   stop_question& operator=(const stop_question&) = delete;
 
-  static std::function<void()>& current() {
-    static std::function<void()> question;
+  static function& current() {
+    static function question;
     return question;
   }
 
  private:
-  std::function<void()> before_;
+  function before_;
 };
 
 /// Throws where the program is to stop; does nothing where it has no question. For loops that all ranks run in step, by
 /// the thread that calls MPI, between steps of a millisecond or more. Collective.
-inline void stop_point() {
-  if (const auto& ask = stop_question::current()) ask();
+inline void stop_point(stop_kind kind = stop_kind::at_once) {
+  if (const auto& ask = stop_question::current()) ask(kind);
 }
 
 }  // namespace plaquette

@@ -284,7 +284,7 @@ exit_status body(int argc, const char* const* argv, const communicator& world) {
   enter_stage("the reading of " + std::string(argv[1]));
   run_control control(world, std::numeric_limits<double>::infinity());
   sparse_stop asks(control, world);
-  const stop_question question([&] {
+  const stop_question question([&](stop_kind) {
     if (asks()) control.stop_if_requested(stage_now());
   });
   if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));

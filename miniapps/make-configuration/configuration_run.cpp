@@ -352,7 +352,7 @@ exit_status configuration_program::body(app_run& app) {
   const auto links = app.gpu ? links_on_gpu(*app.gpu, start.links) : links_on_cpu(std::move(start.links), app.world);
   run_state run{app, options_, done_};
   do_sweeps(run, *links);
-  const stop_question none({});  // what there is gets written
+  const stop_question none(nullptr);  // what there is gets written
   check_links(run, links->on_host(), start);
   write_files(run, links->on_host());
   note_results(run, start, links->on_host());

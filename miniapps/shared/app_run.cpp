@@ -19,8 +19,10 @@ app_run::app_run(const shared_options& options, const lattice_geometry& lattice,
       control(ranks, options.time_limit),
       progress(ranks.rank() == 0),
       asks_(control, ranks),
-      question_([this] {
-        if (control.stopped() ? control.is_overdue() : asks_()) control.stop_if_requested(stage_now());
+      question_([this](stop_kind kind) {
+        const bool was_stopped = control.stopped();
+        if (was_stopped ? control.is_overdue() : asks_() && kind == stop_kind::at_once)
+          control.stop_if_requested(stage_now());
       }) {}
 
 namespace {

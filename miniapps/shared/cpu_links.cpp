@@ -22,7 +22,7 @@ class cpu_links final : public device_links {
                       std::uint64_t number) override {
     constexpr std::int64_t sites_of_a_second = std::int64_t{1} << 15;
     if (links_.geometry().local_volume() < sites_of_a_second) {
-      const stop_question none({});  // a sweep ends soon
+      const stop_question none(nullptr);  // a sweep ends soon
       return updater_.combined_sweep(links_, action, plan, seed, number);
     }
     before_ = links_;
