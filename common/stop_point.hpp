@@ -11,7 +11,7 @@ namespace plaquette {
 /// Says where a stop point stands.
 enum class stop_kind {
   at_once,  ///< where nobody else asks: it throws when the run is to stop
-  late      ///< in loops whose owner asks, between longer steps: it throws a second after the run was to stop
+  late      ///< in loops whose owner asks, between longer steps: it throws half a second after the run was to stop
 };
 
 /// Sets what stop points do, as long as it lives: a program's question whether to stop, which throws. Null: nothing.

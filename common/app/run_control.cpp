@@ -54,7 +54,7 @@ bool run_control::should_stop() {
 }
 
 bool run_control::is_overdue() const {
-  constexpr double seconds_after_a_stop = 1.0;
+  constexpr double seconds_after_a_stop = 0.5;
   if (!stopped_) return false;
   std::array<double, 1> passed{seconds_now() - stopped_at_};
   world_.maximum(std::span(passed));

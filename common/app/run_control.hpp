@@ -30,7 +30,7 @@ class run_control {
   bool stopped() const { return stopped_; }
   /// Returns "signal 15 (Terminated)" or "the time limit of 10 s".
   const std::string& reason() const { return reason_; }
-  /// True where should_stop() has been for more than a second, in which a run says what it has. Collective.
+  /// True where should_stop() has been for more than half a second, in which a run says what it has. Collective.
   bool is_overdue() const;
   /// Adds a check that fails and says why, where should_stop() has been true.
   void note_stop(verification& checks) const;

@@ -43,7 +43,7 @@ double average_plaquette(const gauge_configuration& links, const communicator& c
 
 double link_trace(const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
-  const auto [sum] = sum_over_sites<1>(geometry, comm, [&](const coordinate& x) {
+  const auto [sum] = sum_over_sites_stoppably<1>(geometry, comm, [&](const coordinate& x) {
     std::array<double, 1> traces{};
     for (const su3<double>& u : links(x)) traces[0] += trace(u).re;
     return traces;

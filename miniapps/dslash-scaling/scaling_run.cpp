@@ -12,6 +12,7 @@
 #include <span>
 
 #include "common/algebra/largest.hpp"
+#include "common/app/checkpoint.hpp"
 #include "common/lattice/sum_rounding.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
@@ -23,6 +24,7 @@
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
+#include "miniapps/shared/stopped_report.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::scaling {
@@ -300,7 +302,17 @@ program_text scaling_program::text() const {
 
 void scaling_program::parse(int argc, const char* const* argv) { options_ = parse_scaling_options(argc, argv); }
 
-lattice_geometry scaling_program::geometry(const communicator& world) { return geometry_of(options_, world); }
+lattice_geometry scaling_program::geometry(const communicator& world) {
+  const lattice_geometry geometry = geometry_of(options_, world);
+  parameters_ = parameters_of(options_, geometry);
+  return geometry;
+}
+
+/// A stopped run's report holds nothing that is worth keeping.
+std::vector<std::string> scaling_program::files_of_stopped_run() const {
+  if (!is_report_of_stopped_run(options_.shared.json, "dslash-scaling", parameters_)) return {};
+  return absolute_paths({options_.shared.json});
+}
 
 std::vector<named_file> scaling_program::files() const {
   return {{"--gauge", options_.shared.gauge.path, named_file::use::input}};

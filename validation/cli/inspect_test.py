@@ -3,6 +3,7 @@
 import glob
 import os
 import signal
+import struct
 import unittest
 
 from harness import (FAILED, INTERRUPTED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, children, ended,
@@ -41,6 +42,24 @@ class Inspect(CommandLineTest):
         for flow in ("0", "-1", "1:0", "x", "1:1e-9", "nan", "1:"):
             self.assertEqual(self.inspect(path, "--flow", flow).status, UNUSABLE, flow)
         self.assertEqual(self.inspect(path, "--flow").status, UNUSABLE)
+
+    def test_links_alone_and_links_a_little_off(self):
+        file = GaugeFile()
+        data = file.data()
+        path = self.write("links.lime", struct.pack(">IHHQ128s", 0x456789ab, 1, 0xc000, len(data), b"ildg-binary-data") + data)
+        result = self.inspect(path)
+        self.assertEqual((result.status, "--lattice" in result.err), (UNUSABLE, True), result.err)
+        result = self.inspect(path, "--lattice", "4x4x2x4")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn(f"plaquette  {file.plaquette():.11f}"[:-1], result.out)
+        self.assertEqual(self.inspect(path, "--lattice", "4x4x4x4").status, UNUSABLE)
+        file = GaugeFile()
+        file.links[40][1][0] = [(1 + 1e-9) * v for v in file.links[40][1][0]]
+        path = self.write("off", file.bytes())
+        self.assertIn("--reunitarise", self.inspect(path).err)
+        result = self.inspect(path, "--reunitarise", "--flow", "0.02")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("remark     re-unitarised: 1 links", result.out)
 
     def test_a_signal_ends_the_flow(self):
         path = self.write("links", GaugeFile().bytes())

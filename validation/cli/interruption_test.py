@@ -108,6 +108,14 @@ class Stop(CommandLineTest):
                 self.assertEqual([c["status"] for s in document["solves"] for c in s["columns"]],
                                  [] if stage else ["interrupted"] * 12)
 
+    def test_a_stopped_operator_run_does_not_block_the_same_run(self):
+        same = ["--lattice", "4x4x4x4", "--operator", "hopping", "--samples", "3", "--json", self.path("r.json")]
+        self.assert_stopped(run(*same, "--time-limit", "1e-6", program=DSLASH_SCALING), "the time limit")
+        other = run(*same, "--seed", "3", program=DSLASH_SCALING)
+        self.assertIn("exists", other.err)
+        result = run(*same, program=DSLASH_SCALING)
+        self.assertEqual(result.status, 0, result.err)
+
     def test_within_a_combined_sweep(self):
         """One of minutes: the links are those before it."""
         result = run("--lattice", "16x16x16x8", "--start", "cold", "--sweeps", "1", "--heatbath", "1", "--overrelaxation",
