@@ -57,18 +57,26 @@ endfunction()
 # Tests that take a minute and more, or repeat for more rank counts what others hold: label "long".
 option(PLAQUETTE_LONG_TESTS "Run the tests that take minutes too (label long)" OFF)
 
-# plaquette_test(NAME name LABELS label SOURCES file... [LIBRARIES target...] [TIMEOUT seconds])
+# plaquette_test(NAME name LABELS label SOURCES file... [LIBRARIES target...] [TIMEOUT seconds] [TOGETHER suite])
 #   One GoogleTest executable; each of its tests is a CTest test, on two threads that sleep while they wait (CTest runs
-#   several tests at a time). Tests whose names begin with Long are long ones. The two properties of the environment are two because a list of two would be taken apart.
+#   several tests at a time). Those of the suite TOGETHER share what they make, and are one. Tests whose names begin with
+#   Long are long ones. The two properties of the environment are two because a list of two would be taken apart.
 function(plaquette_test)
-  cmake_parse_arguments(T "" "NAME;TIMEOUT" "LABELS;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(T "" "NAME;TIMEOUT;TOGETHER" "LABELS;SOURCES;LIBRARIES" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
+  endif()
+  set(filter "-*.Long*")
+  if(T_TOGETHER)
+    string(APPEND filter ":${T_TOGETHER}.*")
+    add_test(NAME ${T_NAME}.${T_TOGETHER} COMMAND ${T_NAME} "--gtest_filter=${T_TOGETHER}.*")
+    set_tests_properties(${T_NAME}.${T_TOGETHER} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+      ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
   endif()
   add_executable(${T_NAME} ${T_SOURCES})
   plaquette_shares_headers(${T_NAME} plaquette_mpi_test_main)
   target_link_libraries(${T_NAME} PRIVATE plaquette_flags plaquette_test_main ${T_LIBRARIES})
-  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." TEST_FILTER "-*.Long*" DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
+  gtest_discover_tests(${T_NAME} TEST_PREFIX "${T_NAME}." TEST_FILTER "${filter}" DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES ON
     PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
       ENVIRONMENT "OMP_NUM_THREADS=2" ENVIRONMENT_MODIFICATION "OMP_WAIT_POLICY=set:passive")
   if(PLAQUETTE_LONG_TESTS)

@@ -333,6 +333,22 @@ api::code put_propagator(plaquette_propagator* to, const api::propagator& quark,
   return outcome_of(quark.report());
 }
 
+int create_lattice(plaquette_lattice* lattice, const int* extents, const plaquette_lattice_options* options,
+                   bool reproducible) {
+  return answer([&] {
+    there(lattice, "lattice").key = 0;
+    there(extents, "extents");
+    const auto o = options_of(options, plaquette_lattice_options PLAQUETTE_LATTICE_DEFAULTS, "lattice options");
+    api::lattice_options how;
+    how.grid = list(o.grid);
+    how.threads = o.threads;
+    how.reproducible = reproducible;
+    if (o.has_mpi != 0) how.fortran_communicator = o.communicator;
+    *lattice = handle_of<plaquette_lattice>(api::lattice({extents[0], extents[1], extents[2], extents[3]}, how));
+    return api::code::success;
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -391,17 +407,12 @@ int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_
 
 int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
                              const plaquette_lattice_options* options) {
-  return answer([&] {
-    there(lattice, "lattice").key = 0;
-    there(extents, "extents");
-    const auto o = options_of(options, plaquette_lattice_options PLAQUETTE_LATTICE_DEFAULTS, "lattice options");
-    api::lattice_options how;
-    how.grid = list(o.grid);
-    how.threads = o.threads;
-    if (o.has_mpi != 0) how.fortran_communicator = o.communicator;
-    *lattice = handle_of<plaquette_lattice>(api::lattice({extents[0], extents[1], extents[2], extents[3]}, how));
-    return api::code::success;
-  });
+  return create_lattice(lattice, extents, options, false);
+}
+
+int plaquette_lattice_create_reproducible(plaquette_lattice* lattice, const int extents[4],
+                                          const plaquette_lattice_options* options) {
+  return create_lattice(lattice, extents, options, true);
 }
 
 int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]) {

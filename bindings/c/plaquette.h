@@ -83,6 +83,10 @@ typedef struct {
 
 PLAQUETTE_PUBLIC int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
                                               const plaquette_lattice_options* options);
+/* Does the same, for sums that have the same bits on any grid and any number of ranks and threads of one kind of processor:
+   Krylov solvers on the CPU, residuals and correlators. Other solvers are refused on it. Solves take longer. */
+PLAQUETTE_PUBLIC int plaquette_lattice_create_reproducible(plaquette_lattice* lattice, const int extents[4],
+                                                           const plaquette_lattice_options* options);
 /* Returns extents and origin of the box that this rank holds. */
 PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]);
 

@@ -155,6 +155,12 @@ module plaquette
       integer(c_int), intent(in) :: extents(4)
       type(plaquette_lattice_options), intent(in) :: options
     end function
+    integer(c_int) function plaquette_lattice_create_reproducible(lattice, extents, options) bind(c)
+      import
+      type(plaquette_lattice), intent(out) :: lattice
+      integer(c_int), intent(in) :: extents(4)
+      type(plaquette_lattice_options), intent(in) :: options
+    end function
     integer(c_int) function plaquette_lattice_box(lattice, local, origin) bind(c)
       import
       type(plaquette_lattice), value :: lattice

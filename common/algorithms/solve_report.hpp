@@ -102,9 +102,8 @@ struct column_report {
   /// the tolerance is then not that of a whole solve.
   bool stopped = false;
 
-  /// Returns whether the solution has the bits of a solve that was not stopped. A column that ended by a way of its own
-  /// may owe that to the moment of the stop.
-  bool is_of_whole_solve() const { return status == solve_status::converged && !stopped && (why.empty() || at_floor); }
+  /// Returns whether the solution has the bits of a solve that was not stopped.
+  bool is_of_whole_solve() const { return status == solve_status::converged && !stopped; }
 };
 
 /// How the solve of a batch ended.

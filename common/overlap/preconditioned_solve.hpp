@@ -783,6 +783,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   const int batch = settings.batch > 0 ? settings.batch : b.columns();
   // Few columns lead where others gain from what they find.
   const int leading = settings.recycled > 0 ? std::min(batch, leading_columns(b.columns())) : batch;
+  double last = 0.0;  // directions of a column of the batch before
   for (int begin = 0; begin < b.columns();) {
     const int count = std::min(begin == 0 ? leading : batch, b.columns() - begin);
     std::vector<Field> part;
@@ -790,9 +791,14 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     preconditioned_solver<Sign, Inverse> solver(d, first, masses, rule, inverse, report);
     const double before = report.work.directions;
     solver.solve(part, view(b, begin, count), begin == 0);
-    if (begin == 0) report.work.directions_of_leading = (report.work.directions - before) / count;
+    const double each = (report.work.directions - before) / count;
+    if (begin == 0) report.work.directions_of_leading = each;
     begin += count;
-    if (begin < b.columns() && report.work.recycled == 0 && settings.recycled > 0 && !solver.is_stopped())
+    // What the next exchange saves is about half of what the last one did; an image costs some 0.6 directions.
+    const bool pays =
+        report.work.recycled == 0 || 0.5 * (last - each) * (b.columns() - begin) > 0.6 * settings.recycled;
+    last = each;
+    if (begin < b.columns() && settings.recycled > 0 && pays && !solver.is_stopped())
       first = search_space<Field, typename Sign::InnerField>(recycled_directions(
           d, of_modes, solver.give_shortest(settings.recycled + of_modes.size), settings.recycled, delta, report.work));
   }

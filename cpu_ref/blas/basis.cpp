@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "common/algorithms/basis_checks.hpp"
+#include "cpu_ref/fields/exact_sums.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 
 namespace plaquette::cpu {
@@ -88,6 +89,7 @@ constexpr double inverse_root_two = 0.70710678118654752440;
 template <class T>
 std::vector<complex<double>> inner_products(const field<T>& v, const field<T>& w) {
   const basis_arguments<T> all = arguments_for(v, w);
+  if (exact_sums::are_on()) return exact_products(v, w, true);
   const context& ctx = v.get_context();
   const std::int64_t blocks = v.layout().blocks();
   const division tasks(v.columns(), v.parts() * blocks);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cpu_ref/fields/exact_sums.hpp"
+
 namespace plaquette::cpu {
 
 namespace {
@@ -36,6 +38,27 @@ std::vector<real_of<T>> rounded(const scalars* numbers, int columns) {
     result.push_back(static_cast<real_of<T>>((*numbers)[c].im));
   }
   return result;
+}
+
+/// Returns what `run` does where sums are exact, of the fields as the operation has left them.
+template <class T>
+std::vector<double> exact_totals(vector_operation operation, const operands<T>& with) {
+  using enum vector_operation;
+  const bool of_u = operation == dot || operation == norm2 || operation == dot_norm2;
+  const bool of_y = operation == cg_update || operation == bicgstab_step;
+  const field<T>& squared = of_u ? *with.u : of_y ? *with.y : *with.x;
+  std::vector<double> total(static_cast<std::size_t>(squared.columns() * most_sums));
+  const auto put = [&](const std::vector<complex<double>>& products, std::size_t place, bool is_complex) {
+    for (std::size_t c = 0; c < products.size(); ++c) {
+      total[c * most_sums + place] = products[c].re;
+      if (is_complex) total[c * most_sums + place + 1] = products[c].im;
+    }
+  };
+  const bool has_dot = operation == dot || operation == dot_norm2 || operation == axpy_dot_norm2;
+  if (has_dot)
+    put(operation == axpy_dot_norm2 ? exact_products(*with.w, *with.x) : exact_products(*with.u, *with.v), 0, true);
+  if (operation != dot) put(exact_products(squared, squared), has_dot ? 2 : 0, false);
+  return total;
 }
 
 /// Runs one operation over all blocks. Returns [column][most_sums], summed over ranks, where `sums` is true.
@@ -79,6 +102,7 @@ std::vector<double> run(vector_operation operation, const operands<T>& with, boo
     kernel(arg, first, std::min(blocks_of_a_range, blocks - first));
   }
 
+  if (sums && exact_sums::are_on()) return exact_totals(operation, with);
   std::vector<double> total(sums_of_a_range);
   for (std::size_t i = 0; i < partial.size(); ++i) total[i % sums_of_a_range] += partial[i];
   if (sums) ctx.comm().sum(std::span(total));

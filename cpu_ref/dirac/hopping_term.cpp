@@ -12,6 +12,7 @@
 #include "common/stop_point.hpp"
 #include "cpu_ref/dirac/range_sums.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
+#include "cpu_ref/fields/exact_sums.hpp"
 
 namespace plaquette::cpu {
 
@@ -196,7 +197,11 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     }
   };
   run_with_halo(arg, in, p, daggered, run);
-  if (finish.w != nullptr) *finish.sums = sums.total(context_.comm());
+  if (finish.w == nullptr) return;
+  if (exact_sums::are_on())
+    *finish.sums = {scalars(exact_products(out, *finish.w)), scalars(exact_products(out, out))};
+  else
+    *finish.sums = sums.total(context_.comm());
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 /// Loops over the sites of a canonical field: in parallel, and summed in an order that no number of threads changes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "cpu_ref/fields/exact_sums.hpp"
 
 namespace plaquette::cpu {
 
@@ -28,11 +30,31 @@ void for_each_site(const lattice_geometry& geometry, Visit&& visit) {
 
 /// Sums of Count numbers over all sites of all ranks: the numbers of a site come from term(x), a std::array. The sites
 /// of one row in x are summed first, then the rows in lexicographic order, then the ranks. So it has the same bits for
-/// any number of threads; process grids agree to rounding. Collective.
+/// any number of threads; process grids agree to rounding, or to the bit while exact_sums are on. Collective.
 template <std::size_t Count, class Term>
 std::array<double, Count> sum_over_sites(const lattice_geometry& geometry, const communicator& comm, Term&& term) {
   const extents& local = geometry.local();
   const std::int64_t rows = geometry.local_volume() / local[0];
+  if (exact_sums::are_on()) {
+    std::array<exact_sum, Count> sums;
+#pragma omp parallel
+    {
+      std::array<exact_sum, Count> mine;
+#pragma omp for schedule(static) nowait
+      for (std::int64_t row = 0; row < rows; ++row) {
+        coordinate x = geometry.local_coordinate(row * local[0]);
+        for (x[0] = 0; x[0] < local[0]; ++x[0]) {
+          const std::array<double, Count> value = term(x);
+          for (std::size_t i = 0; i < Count; ++i) mine[i].add(value[i]);
+        }
+      }
+#pragma omp critical(plaquette_exact_sum_over_sites)
+      for (std::size_t i = 0; i < Count; ++i) sums[i] += mine[i];
+    }
+    std::array<double, Count> total{};
+    std::ranges::copy(values_over_ranks(sums, comm), total.begin());
+    return total;
+  }
   std::vector<std::array<double, Count>> row_sums(static_cast<std::size_t>(rows));
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < rows; ++row) {

@@ -14,12 +14,13 @@
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
 #include "common/lattice/geometry.hpp"
+#include "cpu_ref/fields/exact_sums.hpp"
 
 namespace plaquette::cpu {
 
 /// Returns, for each coordinate of the whole lattice along `direction`, the sum of term(x) over the slice across it. A
 /// term is `Count` numbers. The sites of a row in x are summed first, then the rows in lexicographic order, then the
-/// ranks; across x, rows do not come into it. Collective.
+/// ranks; across x, rows do not come into it. The same bits on any process grid while exact_sums are on. Collective.
 template <std::size_t Count, class Term>
 std::vector<std::array<double, Count>> sum_over_slices(const lattice_geometry& geometry, const communicator& comm,
                                                        int direction, Term&& term) {
@@ -28,6 +29,20 @@ std::vector<std::array<double, Count>> sum_over_slices(const lattice_geometry& g
   const extents& local = geometry.local();
   const std::int64_t rows = geometry.local_volume() / local[0];
   const int pieces = direction == 0 ? local[0] : 1;  // of a row
+  const auto length = static_cast<std::size_t>(geometry.global()[direction]);
+  if (exact_sums::are_on()) {
+    std::vector<exact_sum> exact(Count * length);
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+      const coordinate x = geometry.local_coordinate(site);
+      const std::array<double, Count> value = term(x);
+      const auto slice = static_cast<std::size_t>(geometry.to_global(x)[direction]);
+      for (std::size_t i = 0; i < Count; ++i) exact[Count * slice + i].add(value[i]);
+    }
+    const std::vector<double> values = values_over_ranks(exact, comm);
+    std::vector<std::array<double, Count>> slices(length);
+    for (std::size_t k = 0; k < values.size(); ++k) slices[k / Count][k % Count] = values[k];
+    return slices;
+  }
   std::vector<std::array<double, Count>> sums(static_cast<std::size_t>(rows * pieces));
 #pragma omp parallel for schedule(static)
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -38,7 +53,7 @@ std::vector<std::array<double, Count>> sum_over_slices(const lattice_geometry& g
       for (std::size_t i = 0; i < Count; ++i) sum[i] += value[i];
     }
   }
-  std::vector<std::array<double, Count>> slices(static_cast<std::size_t>(geometry.global()[direction]));
+  std::vector<std::array<double, Count>> slices(length);
   for (std::int64_t at = 0; at < rows * pieces; ++at) {
     const coordinate x = geometry.to_global(geometry.local_coordinate(at * (local[0] / pieces)));
     for (std::size_t i = 0; i < Count; ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What all rungs of this ladder start from: a lattice of spinors cut into aggregates of 2^4 sites. Eight random vectors,
-/// orthonormal on each aggregate and chirality, are the columns of P. The operator is both ways between
-/// the lattices, c = P^+ x and y = P d, for four columns each. Null vectors of multigrid have the same shape.
+/// What all rungs of this ladder start from: a lattice of spinors cut into aggregates of 2^4 sites. Eight random
+/// vectors, orthonormal on each aggregate and chirality, are the columns of P. The operator is both ways between the
+/// lattices, c = P^+ x and y = P d, for four columns each. Null vectors of multigrid have the same shape.
 #pragma once
 
 #include "ladder/dirac-cpu/problem.hpp"

@@ -159,7 +159,7 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
                "Vectors of the search space of a column, of the preconditioned scheme; then it starts again", 2, 1000);
   line.integer("--recycle", options.preconditioner.recycled,
                "Directions of the first columns that later columns begin with, of the preconditioned scheme; 0: none. "
-               "If not given: 24 where a column is expected to take 25 or more",
+               "If not given: 16 below 150000 sites where a column is expected to take 25 or more",
                0, 200);
   line.integer("--solve-batch", options.preconditioner.batch,
                "Columns that the preconditioned scheme solves for at once; 0: as many of 12 as there is memory for", 0,

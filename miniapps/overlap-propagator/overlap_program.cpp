@@ -136,9 +136,14 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
 void overlap_program::choose_batch(const app_run& run) {
   overlap_preconditioner& p = options_.preconditioner;
   const auto volume = static_cast<double>(run.geometry.global_volume());
-  if (!options_.recycle_given && expected_directions(options_, volume, options_.tolerance()) >= 25.0) p.recycled = 24;
+  // Low modes of D grow in number with the volume: of 24^3x64 sixteen directions save 3 of 65, of 10^3x20 half.
+  if (!options_.recycle_given && volume < 1.5e5 && expected_directions(options_, volume, options_.tolerance()) >= 25.0)
+    p.recycled = 16;
   if (p.batch > 0) return;
-  std::array<double, 1> taken{run.gpu ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing : -available_memory()};
+  const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
+  std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
+                              : planned ? -planned->memory
+                                        : -available_memory()};
   run.world.maximum(std::span(taken));
   const double free = -taken[0];  // where there is least
   // Narrow batches cost more than modes of H in double precision do in the inner steps.

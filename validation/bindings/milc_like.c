@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program as MILC's are: its own struct of a site, even sites first, staggered phases and the antiperiodic boundary in its
-   links, MPI of its own. Argument: a file for the links. Prints its pion, as the examples do. */
+/* A program as MILC's are: its own struct of a site, even sites first, staggered phases and the antiperiodic boundary
+   in its links, MPI of its own. Argument: a file for the links. Prints its pion, as the examples do. */
 #include <math.h>
 #include <plaquette/plaquette.h>
 #include <stdio.h>
@@ -10,9 +10,15 @@
 #include <mpi.h>
 #endif
 
-typedef struct { double real, imag; } complex_number;
-typedef struct { complex_number e[3][3]; } su3_matrix;
-typedef struct { complex_number c[3]; } su3_vector;
+typedef struct {
+  double real, imag;
+} complex_number;
+typedef struct {
+  complex_number e[3][3];
+} su3_matrix;
+typedef struct {
+  complex_number c[3];
+} su3_vector;
 typedef struct {
   short x, y, z, t;
   char parity;
@@ -78,7 +84,11 @@ int main(int argc, char** argv) {
 #endif
   plaquette_lattice lattice;
   int local[4], origin[4];
-  CHECK(plaquette_lattice_create(&lattice, extents, &options));
+  const int prints_bits = argc > 1 && strncmp(argv[1], "--bits", 6) == 0; /* --bits-any: of sums in any order */
+  if (prints_bits && strcmp(argv[1], "--bits-any") != 0)
+    CHECK(plaquette_lattice_create_reproducible(&lattice, extents, &options));
+  else
+    CHECK(plaquette_lattice_create(&lattice, extents, &options));
   CHECK(plaquette_lattice_box(lattice, local, origin));
 
   const int sites = local[0] * local[1] * local[2] * local[3];
@@ -88,7 +98,8 @@ int main(int argc, char** argv) {
   int next_even = 0, next_odd = sites / 2;
   for (int n = 0; n < sites; ++n) {
     const int x = n % local[0] + origin[0], y = n / local[0] % local[1] + origin[1],
-              z = n / (local[0] * local[1]) % local[2] + origin[2], t = n / (local[0] * local[1] * local[2]) + origin[3];
+              z = n / (local[0] * local[1]) % local[2] + origin[2],
+              t = n / (local[0] * local[1] * local[2]) + origin[3];
     const int is_odd = (x + y + z + t) % 2;
     const int at = is_odd ? next_odd++ : next_even++;
     site* const s = &field[at];
@@ -107,7 +118,7 @@ int main(int argc, char** argv) {
   for (int mu = 0; mu < 4; ++mu) layout.direction[mu] = mu * (int64_t)(sizeof(su3_matrix) / sizeof(double));
   plaquette_gauge gauge;
   CHECK(plaquette_gauge_create(&gauge, lattice, field, sites * sizeof(site) / sizeof(double), &layout));
-  if (argc > 1) CHECK(plaquette_gauge_write(gauge, argv[1], 1));
+  if (argc > 1 && !prints_bits) CHECK(plaquette_gauge_write(gauge, argv[1], 1));
   double average;
   CHECK(plaquette_gauge_plaquette(gauge, &average));
 
@@ -119,6 +130,22 @@ int main(int argc, char** argv) {
   plaquette_result results[12];
   CHECK(plaquette_krylov_create(&krylov, gauge, &action, NULL));
   CHECK(plaquette_propagator_solve(&quark, krylov, NULL, &rule, results));
+  if (prints_bits) {
+    double pion[8], nucleon[16], rho[8];
+    CHECK(plaquette_pion(quark, pion, 8));
+    CHECK(plaquette_rho(quark, rho, 8));
+    CHECK(plaquette_nucleon(quark, 1, (const int[3]){0, 1, 0}, nucleon, 16));
+    if (rank == 0) {
+      printf("%a\n", average);
+      for (int n = 0; n < 12; ++n)
+        printf("%a %a %a %d\n", results[n].iterated, results[n].device, results[n].reference, results[n].iterations);
+      for (int t = 0; t < 8; ++t) printf("%a %a %a %a\n", pion[t], rho[t], nucleon[2 * t], nucleon[2 * t + 1]);
+    }
+#ifdef WITH_MPI
+    MPI_Finalize();
+#endif
+    return 0;
+  }
   CHECK(plaquette_multigrid_create(&multigrid, gauge, &action, NULL));
   CHECK(plaquette_propagator_solve(&same, multigrid, NULL, &rule, results));
   double pion[8], again[8], worst = 0.0;

@@ -357,6 +357,16 @@ class Calls(unittest.TestCase):
         self.assertEqual((taken.shape, taken.strides, taken.dtype, taken.address),
                          (array.shape, array.strides, array.dtype, array.ctypes.data))
 
+    def test_reproducible_sums(self):
+        lattice = plaquette.Lattice(EXTENTS, reproducible=True)
+        links = plaquette.Gauge(lattice, self.array)
+        self.assertAlmostEqual(links.plaquette(), self.links.plaquette(), delta=1e-15)
+        quark = plaquette.krylov(links, MASS, CSW).solve(plaquette.Source(), tolerance=1e-12)
+        self.assertTrue(quark.verdict)
+        np.testing.assert_allclose(quark.pion(), self.quark.pion(), rtol=4e-11)
+        with self.assertRaises(plaquette.PlaquetteError):
+            plaquette.multigrid(links, MASS)
+
     def test_what_is_made_of_an_object_outlives_it(self):
         links = plaquette.Gauge(plaquette.Lattice((4, 4, 4, 4)), smooth_links((4, 4, 4, 4)))
         solver = plaquette.krylov(links, MASS)

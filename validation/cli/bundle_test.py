@@ -98,6 +98,13 @@ class Bundle(unittest.TestCase):
             _, out = self.run_bundle(CUDA_VISIBLE_DEVICES=hidden)
             self.assertIn(f"not run: 4 GPUs are needed, {most} found", out)
 
+    def test_each_ladder_is_climbed(self):
+        self.script("bin/plaquette-ladder-gpu", "[[ $1 != dg-gpu ]]\n")
+        status, out = self.run_bundle("--only", "^ladder")
+        self.assertEqual(status, 1, out)
+        self.assertIn("3 programs", out)
+        self.assertIn("FAILED   (ladder.dg-gpu)", out)
+
     def test_without_mpirun_they_are_skipped(self):
         self.gpus(4)
         os.remove(os.path.join(self.directory, "tools", "mpirun"))

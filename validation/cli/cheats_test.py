@@ -11,13 +11,18 @@ DSLASH = os.environ["PLAQUETTE_CHEATING_DSLASH"]
 SOLVER = os.environ["PLAQUETTE_CHEATING_SOLVER"]
 DEVICE = os.environ.get("PLAQUETTE_CHEATING_DEVICE", "cpu")
 
+#: Runs that passed without a cheat.
+HONEST = set()
+
 
 class Cheats(CommandLineTest):
     def verdict(self, cheat, *arguments, program, flip="0,0,0,0", ranks=1):
         """The checks that fail where the program cheats. Without the cheat it passes."""
         os.environ.pop("PLAQUETTE_CHEAT", None)
-        honest = run(*arguments, program=program, ranks=ranks)
-        self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
+        if (program, arguments, ranks) not in HONEST:
+            honest = run(*arguments, program=program, ranks=ranks)
+            self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
+            HONEST.add((program, arguments, ranks))
         os.environ.update(PLAQUETTE_CHEAT=cheat, PLAQUETTE_FLIP=flip)
         self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
         result = run(*arguments, program=program, ranks=ranks)

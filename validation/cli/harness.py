@@ -3,6 +3,7 @@
 import atexit
 import itertools
 import json
+import lzma
 import math
 import os
 import random
@@ -117,6 +118,16 @@ def children(pid):
     """The processes that a process has started: the ranks, where it is mpirun."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
+
+
+def unpacked(path):
+    """What PATH.xz holds, in a file of the same name that is removed at the end."""
+    folder = tempfile.mkdtemp(prefix="plaquette-data-")
+    atexit.register(shutil.rmtree, folder, True)
+    name = os.path.join(folder, os.path.basename(path))
+    with lzma.open(path + ".xz") as packed, open(name, "wb") as file:
+        shutil.copyfileobj(packed, file)
+    return name
 
 
 def open_boundary_file(length=4):

@@ -26,6 +26,10 @@ with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
 
 
+#: What is done on the host alone, or is the same wherever fields live. The test of the CPU holds it.
+on_host = unittest.skipIf(DEVICE == "gpu", "the same on every device")
+
+
 class Multigrid(CommandLineTest):
     def multigrid(self, *arguments, **options):
         return run(*arguments, program=PROGRAM, **options)
@@ -51,6 +55,7 @@ class Multigrid(CommandLineTest):
         self.assertRegex(lines[-2], r"^FOM        \S+ solves/s     \(.+\)$")
         return result, document
 
+    @on_host
     def test_help_names_the_options(self):
         text = self.multigrid("--help").out
         for word in ["--aggregates", "--vectors", "--levels", "--cycle", "--smoother", "--setup-iterations",
@@ -87,6 +92,7 @@ class Multigrid(CommandLineTest):
             self.assertGreater(figure["gflops"], 0.0)
             self.assertGreater(figure["gbytes_per_s"], 0.0)
 
+    @on_host
     def test_every_level_is_the_one_above_between_its_vectors(self):
         result, document = self.report(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--check")
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
@@ -185,12 +191,14 @@ class Multigrid(CommandLineTest):
                 self.assertEqual(setup["whole_from_lattice"], int(whole) if whole.isdigit() else 0)
         self.assertEqual(len(set(iterations.values())), 1, iterations)
 
+    @on_host
     def test_dry_run_computes_nothing(self):
         result = self.multigrid("--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--dryrun")
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("32x32x32x64 -> 8x8x8x16 with n = 48 -> 4x4x4x8 with n = 48", result.out)
         self.assertNotIn("VERIFIED", result.out)
 
+    @on_host
     def test_bad_input_is_refused_in_one_line(self):
         self.refused(["--load-setup"], *QUICK, "--load-setup", "0")
         self.refused(["--mass", "4 + m is zero"], "--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--mass", "-4")
@@ -205,6 +213,7 @@ class Multigrid(CommandLineTest):
         self.refused(["--rhs"], *QUICK, "--rhs", "13")
         self.refused(["--explain", "--json"], *QUICK, "--explain")
 
+    @on_host
     def test_numbers_of_vectors_are_compared_in_one_run(self):
         _, document = self.report(*QUICK, "--rhs", "3", "--batches", "3", "--schedules", "8,16", "--modes", "0", "--trials", "0")
         solves = document["solves"]
@@ -220,13 +229,12 @@ class Multigrid(CommandLineTest):
         self.refused(["--schedules"], *QUICK, "--schedules", "8,16", "--vectors", "8")
         self.refused(["193"], *QUICK, "--schedules", "8,193")
 
+    @on_host
     def test_low_modes_tell_an_exceptional_configuration(self):
         """A weak field at negative mass has real modes below zero."""
         exceptional = ["--lattice", "4x4x4x8", "--gauge", "weak:0.02", "--mass", "-0.35", "--csw", "1", "--device", DEVICE,
                        "--rhs", "1", "--trials", "0"]
         self.refused(["exceptional", "--stout-steps", "--exceptional solve"], *exceptional)
-        if DEVICE == "gpu":
-            return  # where kernels are loops of the host, one run is enough
         # Massless free quarks have constant modes of eigenvalue zero.
         self.refused(["exceptional", "singular"], "--lattice", "4x4x4x4", "--gauge", "unit", "--mass", "0", "--csw", "0",
                      "--time-bc", "periodic", "--rhs", "1")
@@ -263,6 +271,7 @@ class Multigrid(CommandLineTest):
         for row, kept in zip(why["picture"]["mode"], why["picture"]["kept"]):
             self.assertEqual(len(row), len(kept))
 
+    @on_host
     def test_no_convergence_is_said_and_is_no_success(self):
         result, document = self.report(*FAST, "--rhs", "1", "--max-iterations", "2", "--reference", "none")
         self.assertEqual(result.status, NO_CONVERGENCE, result.out)
@@ -350,7 +359,7 @@ class Multigrid(CommandLineTest):
         document = self.read_json("r.json")
         self.assertEqual([c["name"] for c in document["checks"] if not c["passed"]], [f"run was not stopped by {reason}"])
 
-    @unittest.skipIf(DEVICE == "gpu", "cycles of a GPU end after their steps")
+    @on_host
     def test_a_long_coarsest_solve_heeds_the_time_limit_in_every_stage(self):
         report = ["--json", self.path("r.json"), "--force"]
         setup = self.multigrid(*self.LONG[:10], *CHEAP, "--save-setup", self.path("s.h5"))
@@ -374,7 +383,7 @@ class Multigrid(CommandLineTest):
                     result = self.multigrid(*arguments, *report, "--time-limit", "1", ranks=ranks)
                     self.assert_stopped(began, 1, result, "the time limit of 1 s", ranks)
 
-    @unittest.skipIf(DEVICE == "gpu", "cycles of a GPU end after their steps")
+    @on_host
     def test_a_long_coarsest_solve_heeds_a_signal(self):
         with start(*self.LONG, "--json", self.path("r.json"), program=PROGRAM) as process:
             out = read_until(process, "plaquette ")
@@ -383,6 +392,7 @@ class Multigrid(CommandLineTest):
             os.kill(process.pid, signal.SIGTERM)
             self.assert_stopped(began, 0, ended(process, out), "signal 15 (Terminated)")
 
+    @on_host
     def test_a_stopped_run_does_not_block_the_same_run(self):
         arguments = [*FAST, "--rhs", "2", "--json", self.path("r.json"), "--save-setup", self.path("s.h5")]
         stopped = self.multigrid(*arguments, "--time-limit", "1e-6")

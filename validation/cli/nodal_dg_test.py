@@ -15,6 +15,7 @@ from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_NODAL_DG"]
 MESHES = os.environ["PLAQUETTE_DG_MESHES"]
+SPHERE = harness.unpacked(os.path.join(MESHES, "sphere.msh"))
 DEVICE = os.environ.get("PLAQUETTE_DG_DEVICE", "cpu")
 ON_DEVICE = ["--device", "gpu", "--protocol-seconds", "0,0", "--tune=off"] if DEVICE == "gpu" else []
 
@@ -93,8 +94,8 @@ class Solutions(NodalDgTest):
         report = self.verified("--mesh", os.path.join(MESHES, "box100.msh"), "--order", "4", "--modes", "1,1,0",
                                "--final-time", "0.2")
         self.assertEqual(report["observables"]["elements"], 100)
-        self.assertIn("does not fill its box", run("--mesh", os.path.join(MESHES, "sphere.msh"), "--dryrun").out)
-        self.verified("--mesh", os.path.join(MESHES, "sphere.msh"), "--order", "1", "--problem", "pulse", "--boundaries",
+        self.assertIn("does not fill its box", run("--mesh", SPHERE, "--dryrun").out)
+        self.verified("--mesh", SPHERE, "--order", "1", "--problem", "pulse", "--boundaries",
                       "outside:incident;sphere:reflecting", "--pulse-start", "-2", "--steps", "3")
 
     @on_host
@@ -291,7 +292,7 @@ class Checkpoints(NodalDgTest):
     def test_a_stop_while_a_large_mesh_is_made(self):
         import signal
         import time
-        arguments = ("--mesh", os.path.join(MESHES, "sphere.msh"), "--problem", "pulse", "--boundaries", "outside:incident",
+        arguments = ("--mesh", SPHERE, "--problem", "pulse", "--boundaries", "outside:incident",
                      "--refine", "3", "--order", "1", "--steps", "10", "--json", self.path("report"))  # takes 5 s
         for ranks in (1, 2) if MPIEXEC else (1,):
             start = time.monotonic()
@@ -310,7 +311,7 @@ class Checkpoints(NodalDgTest):
 
     @on_host
     def test_a_mesh_that_does_not_fit_is_refused_before_it_is_refined(self):
-        result = run("--mesh", os.path.join(MESHES, "sphere.msh"), "--problem", "pulse", "--boundaries",
+        result = run("--mesh", SPHERE, "--problem", "pulse", "--boundaries",
                      "outside:incident", "--refine", "6")
         self.assertEqual(result.status, harness.NO_MEMORY, result.err + result.out)
         self.assertIn("the mesh, refined, needs", result.err)

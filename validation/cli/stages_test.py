@@ -10,13 +10,13 @@ from harness import INTERRUPTED, SUCCESS, CommandLineTest, run, two_seconds
 
 PROGRAMS = {
     "solver": (os.environ["PLAQUETTE_STAGED_MIXED_PRECISION_SOLVER"],
-               ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:3", "--mass", "0.3", "--csw", "1", "--repeat", "2", "--check",
+               ["--lattice", "4x8x8x8", "--gauge", "heatbath:6:3", "--mass", "0.3", "--csw", "1", "--repeat", "2", "--check",
                 "--precision", "double-single"]),
     "dslash-scaling": (os.environ["PLAQUETTE_STAGED_DSLASH_SCALING"],
-                       ["--lattice", "8x8x8x8", "--gauge", "heatbath:6:3", "--samples", "5", "--operator",
+                       ["--lattice", "4x8x8x8", "--gauge", "heatbath:6:3", "--samples", "5", "--operator",
                         "hopping,clover_schur,dot"]),
     "make-configuration": (os.environ["PLAQUETTE_STAGED_MAKE_CONFIGURATION"],
-                           ["--lattice", "8x8x8x8", "--sweeps", "30", "--measure-every", "5"]),
+                           ["--lattice", "4x8x8x8", "--sweeps", "30", "--measure-every", "5"]),
 }
 
 #: Stages that are over when all work is done: a signal there finds nothing to leave out.

@@ -121,13 +121,24 @@ def markdown_files():
                 yield os.path.join(folder, name)
 
 
+def headings(path):
+    """The names by which links lead to headings of a page."""
+    with open(path, encoding="utf-8") as file:
+        return [re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in re.findall(r"(?m)^#+ (.*)$", file.read())]
+
+
 class Documents(unittest.TestCase):
     def test_links_lead_somewhere(self):
         for path in markdown_files():
             with open(path, encoding="utf-8") as file:
-                for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", file.read()):
-                    if not target.startswith("http"):
-                        self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)), f"{path}: {target}")
+                text = file.read()
+            for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
+                if target.startswith("http"):
+                    continue
+                to = os.path.join(os.path.dirname(path), target) if target else path
+                self.assertTrue(os.path.exists(to), f"{path}: {target}")
+                if heading and to.endswith(".md"):
+                    self.assertIn(heading, headings(to), f"{path}: {target}#{heading}")
 
     def test_notes_are_pages(self):
         for path in markdown_files():

@@ -108,13 +108,28 @@ TEST(Multigrid, SolvesBatchesAtLightMassInFewIterationsThatDoNotGrow) {
   }
 }
 
+/// A light mass on the lattice of the small system, and a hierarchy of twelve vectors, made once.
+struct twelve_vectors {
+  small_system system;
+  fermion_action action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1352), 1.769);
+  multigrid_parameters parameters =
+      default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
+  cpu_multigrid good = made();
+
+  cpu_multigrid made() {
+    for (auto& c : parameters.coarsenings) c.vectors = 12;
+    return {cpu::multigrid_library(system.ctx, system.links, action), parameters};
+  }
+};
+const twelve_vectors& shared() {
+  static const twelve_vectors all;
+  return all;
+}
+
 /// Measured 19 iterations with a multiplicative correction, 29 and 31 with an additive one, 47 and 135 without any.
-TEST(Multigrid, SolvesWithAnAdditiveCorrection) {
-  const small_system system;
-  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1352), 1.769);
-  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
-  for (auto& c : p.coarsenings) c.vectors = 12;
-  cpu_multigrid mg(cpu::multigrid_library(system.ctx, system.links, action), p);
+TEST(MultigridOfTwelveVectors, SolvesWithAnAdditiveCorrection) {
+  const auto& [system, action, parameters, good] = shared();
+  cpu_multigrid mg = good;
   const int multiplicative = iterations_with(mg, *system.links, action, 1);
   for (const smoother_kind smoother : {smoother_kind::ca_gcr, smoother_kind::polynomial}) {
     cycle_shape shape = mg.parameters().shape();
@@ -131,12 +146,9 @@ TEST(Multigrid, SolvesWithAnAdditiveCorrection) {
 }
 
 /// Random vectors are no null space: the same machinery costs many more iterations.
-TEST(Multigrid, WithRandomVectorsIsNoBetterThanItsSmoother) {
-  const small_system system;
-  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1352), 1.769);
-  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
-  for (auto& c : p.coarsenings) c.vectors = 12;
-  const cpu_multigrid good(cpu::multigrid_library(system.ctx, system.links, action), p);
+TEST(MultigridOfTwelveVectors, AreBetterThanRandomOnes) {
+  const auto& [system, action, parameters, good] = shared();
+  auto p = parameters;
   p.relaxation_iterations = 0;
   p.refinements = 0;
   const cpu_multigrid random(cpu::multigrid_library(system.ctx, system.links, action), p);
@@ -374,12 +386,8 @@ cpu_multigrid damaged(cpu_multigrid mg, const std::function<void(null_space&)>& 
   return mg;
 }
 
-TEST(Multigrid, WithADamagedNullVectorTakesLongerAndIsNeverWrong) {
-  const small_system system;
-  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1350), 1.769);
-  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
-  for (auto& c : p.coarsenings) c.vectors = 12;
-  const cpu_multigrid good(cpu::multigrid_library(system.ctx, system.links, action), p);
+TEST(MultigridOfTwelveVectors, WithADamagedOneTakesLongerAndIsNeverWrong) {
+  const auto& [system, action, parameters, good] = shared();
   const auto b = random_fine_field(system.ctx, 1, 5);
   const auto iterations = [&](const std::function<void(null_space&)>& damage) {
     const solved s = solve(damaged(good, damage), *system.links, action, b, 1e-8, 300);
@@ -419,12 +427,8 @@ double missed_by(const cpu_multigrid& mg, const cpu::field<float>& v) {
 }
 
 /// Low modes that the setup has not seen are near the span of P, and a cycle solves for them: |v - M x| < |v| / 2.
-TEST(Multigrid, NullSpaceHoldsOtherLowModes) {
-  const small_system system;
-  const auto action = fermion_action::isotropic(fermion_action::mass_of_kappa(0.1350), 1.769);
-  auto p = default_multigrid_parameters(system.ctx.geometry().global(), system.ctx.geometry().local());
-  for (auto& c : p.coarsenings) c.vectors = 12;
-  const cpu_multigrid mg(cpu::multigrid_library(system.ctx, system.links, action), p);
+TEST(MultigridOfTwelveVectors, HoldOtherLowModes) {
+  const auto& [system, action, parameters, mg] = shared();
   cpu::field<float> random(system.ctx, {spins, colours, site_subset::full, 2}), v = like(random), x = like(v);
   cpu::field<double> b = random_fine_field(system.ctx, 2, 41);
   convert(random, b);

@@ -111,8 +111,8 @@ TEST(HeatBath, LongPlaquetteAtBeta6_2IsThePublishedOne) {
 
 TEST(HeatBath, PlaquetteAtBeta6IsThePublishedOne) {
   // 0.59368: G. Boyd et al., Nucl. Phys. B469 (1996) 419, hep-lat/9602007. Their last digit is allowed, and what a box
-  // of 12^4 (1.1 fm) adds: less than 3e-3 / 3^4, as above.
-  expect_agreement(mean_plaquette({12, 12, 12, 12}, {6.0}, {1, 4}, 30, 64, 5), 0.59368, 1e-5 + 4e-5, "beta 6.0");
+  // of 10^4 (0.9 fm) adds: less than 3e-3 / 2.5^4, as above.
+  expect_agreement(mean_plaquette({10, 10, 10, 10}, {6.0}, {1, 4}, 30, 64, 5), 0.59368, 1e-5 + 8e-5, "beta 6.0");
 }
 
 TEST(HeatBath, LongPlaquetteAtBeta6On16To4IsThePublishedOne) {  // no allowance for the box
@@ -166,12 +166,12 @@ TEST(HeatBath, SchwingerDysonEquationsHold) {
     sweep_plan plan;
     int sweeps;
   };
-  for (const auto& [size, action, plan, sweeps] : {parameters{{4, 6, 2, 8}, {0.5}, {1, 0}, 480},
-                                                   {{4, 6, 2, 8}, {3.0}, {1, 0}, 480},
-                                                   {{4, 4, 4, 4}, {5.5}, {1, 4}, 960},
-                                                   {{4, 6, 2, 8}, {6.0, 2.5}, {1, 4}, 960},
-                                                   {{6, 4, 4, 8}, {40.0, 0.5}, {1, 2}, 640},
-                                                   {{4, 4, 4, 4}, {50.0}, {1, 4}, 960}}) {
+  for (const auto& [size, action, plan, sweeps] : {parameters{{4, 6, 2, 8}, {0.5}, {1, 0}, 320},
+                                                   {{4, 6, 2, 8}, {3.0}, {1, 0}, 320},
+                                                   {{4, 4, 4, 4}, {5.5}, {1, 4}, 480},
+                                                   {{4, 6, 2, 8}, {6.0, 2.5}, {1, 4}, 480},
+                                                   {{6, 4, 4, 8}, {40.0, 0.5}, {1, 2}, 320},
+                                                   {{4, 4, 4, 4}, {50.0}, {1, 4}, 480}}) {
     const int part = under_sanitizer() ? sweeps / 8 : sweeps;
     const auto series = run(size, action, plan, 60, part, 6, [&, &action = action](const gauge_configuration& links) {
       return schwinger_dyson(export_links(links), action);

@@ -8,12 +8,14 @@
 #include <Eigen/Sparse>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/algebra/dense.hpp"
 #include "common/algorithms/hermitian_modes.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
@@ -134,6 +136,17 @@ double distance(const Field& a, const Field& b) {
   return worst;
 }
 
+/// The eigenvalues, ascending, and eigenvectors of a Hermitian matrix. (Common's, compiled once.)
+std::pair<Eigen::VectorXd, dense_matrix> pairs_of_hermitian(const dense_matrix& a) {
+  const int n = static_cast<int>(a.rows());
+  host_matrix numbers(n, n);
+  std::memcpy(static_cast<void*>(numbers.data()), a.data(), numbers.numbers().size_bytes());
+  const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(numbers);
+  dense_matrix vectors(n, n);
+  std::memcpy(static_cast<void*>(vectors.data()), pairs.vectors.data(), pairs.vectors.numbers().size_bytes());
+  return {Eigen::Map<const Eigen::VectorXd>(pairs.values.data(), n), std::move(vectors)};
+}
+
 /// The operators as matrices.
 struct dense_overlap {
   dense_matrix h, gamma5, sign, d;
@@ -144,10 +157,10 @@ struct dense_overlap {
     gamma5 = dense_matrix::Identity(n, n);
     gamma5.bottomRows(n / 2) *= -1.0;
     h = gamma5 * wilson;
-    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(h);
-    values = pairs.eigenvalues();
+    const auto [all, vectors] = pairs_of_hermitian(h);
+    values = all;
     const Eigen::VectorXd signs = values.unaryExpr([](double x) { return x > 0.0 ? 1.0 : -1.0; });
-    sign = pairs.eigenvectors() * signs.cast<std::complex<double>>().asDiagonal() * pairs.eigenvectors().adjoint();
+    sign = vectors * signs.cast<std::complex<double>>().asDiagonal() * vectors.adjoint();
     d = dense_matrix::Identity(n, n) + gamma5 * sign;
   }
   std::vector<double> absolute_values() const {
@@ -167,8 +180,8 @@ struct dense_overlap {
     const dense_matrix a =
         2.0 * (dense_matrix::Identity(half, half) +
                double(chirality) * sign.block(chirality > 0 ? 0 : half, chirality > 0 ? 0 : half, half, half));
-    const Eigen::SelfAdjointEigenSolver<dense_matrix> pairs(a, Eigen::EigenvaluesOnly);
-    return {pairs.eigenvalues().begin(), pairs.eigenvalues().end()};
+    const Eigen::VectorXd all = pairs_of_hermitian(a).first;
+    return {all.begin(), all.end()};
   }
   dense_matrix massive(double m) const { return (rho - 0.5 * m) * d + m * dense_matrix::Identity(d.rows(), d.cols()); }
 };
@@ -238,6 +251,19 @@ void expect_trace_of_propagator(const dense_overlap& dense, double known) {
 TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   const flux_numbers& known = GetParam();
   overlap_case field(flux_links(known.fluxes), true);
+  // Three colours make every level three times as degenerate.
+  const mode_set<Field> modes = field.modes(18);
+  ASSERT_EQ(modes.values.size(), 18u);
+  EXPECT_NEAR(std::abs(modes.values.front()), known.lowest, printed);
+  EXPECT_GE(modes.highest, known.highest - printed);
+  const sign_of_library sign = field.sign(modes);
+  overlap_mode_search search{.modes = 6};
+  const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 12);
+  EXPECT_EQ(found.index(), 3 * known.index);
+  EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
+  for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
+  // Dense matrices take their time: one field has them.
+  if (known.trace == 0.0) return;
   const dense_overlap dense(one_colour(field.links, field.action));
   const std::vector<double> h = dense.absolute_values();
   EXPECT_NEAR(h.front(), known.lowest, printed);
@@ -246,18 +272,8 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   const std::vector<double> squares = dense.squares(known.index > 0 ? +1 : -1);
   for (int i = 0; i < known.zero_modes; ++i) EXPECT_NEAR(squares[i], 0.0, 1e-11);
   EXPECT_NEAR(std::sqrt(squares[known.zero_modes]), known.next, printed);
-  if (known.trace > 0.0) expect_trace_of_propagator(dense, known.trace);
-
-  // Three colours make every level three times as degenerate.
-  const mode_set<Field> modes = field.modes(18);
-  ASSERT_EQ(modes.values.size(), 18u);
+  expect_trace_of_propagator(dense, known.trace);
   for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(std::abs(modes.values[i]), h[i / 3], 1e-9) << i;
-  const sign_of_library sign = field.sign(modes);
-  overlap_mode_search search{.modes = 6};
-  const auto found = lowest_overlap_modes<library>(sign, field.fields(1), search, field.random(), 12);
-  EXPECT_EQ(found.index(), 3 * known.index);
-  EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
-  for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
 }
 
 // diag(t, t*, 1): both colours have the index of t. The third is free: periodic, it has two zero modes of each

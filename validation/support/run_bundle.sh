@@ -3,7 +3,8 @@
 #
 # Runs what `./plaquette bundle --gpu` has packed, where GPUs are: the tests of the CUDA library on the first of them.
 # Of a bundle made with --mpi, those of several GPUs run on 1, 2, 4, ... of them. Then come the mini-apps at their
-# command line. Prints a line a program and a summary; everything goes to a log. Lies in the bundle as `run`.
+# command line. Rungs of the GPU ladders are tested against rung 1. Prints a line a program and a summary; everything
+# goes to a log. Lies in the bundle as `run`.
 #
 #   run [--log FILE] [--only PATTERN] [--under COMMAND]
 #     --log FILE        where the log goes (default: test.log in the bundle, or where you stand if that cannot be written)
@@ -174,6 +175,10 @@ run_on_ranks() {
 
 for program in "$bundle"/bin/gpu_*; do
   [[ -x $program ]] && run_program "$(basename "$program")" "${under[@]}" "$program" --gtest_color=no --gtest_brief=1
+done
+for ladder in coarse-gpu dg-gpu dirac-gpu; do
+  program=$bundle/bin/plaquette-ladder-gpu
+  [[ ! -x $program ]] || run_program "ladder.$ladder" "${under[@]}" "$program" "$ladder" --size nano --seconds 0
 done
 for program in "$bundle"/bin/mpi_gpu_*; do
   [[ -x $program ]] && run_on_ranks "$program"

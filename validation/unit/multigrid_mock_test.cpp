@@ -106,9 +106,9 @@ struct dense_library {
       for (Eigen::Index k = 0; k < count; ++k)
         pool.col(before + k) =
             weights[static_cast<std::size_t>(k)] * fresh.block(block * size, block * count + k, size, 1);
-      const Eigen::JacobiSVD<matrix> svd(pool, Eigen::ComputeThinU);
-      fresh.block(block * size, block * count, size, count) = svd.matrixU().leftCols(count);
-      found.numbers.segment(block * count, count) = svd.singularValues().head(count).cast<vector::Scalar>();
+      const singular_pairs pairs = singular_pairs_of(pool);
+      fresh.block(block * size, block * count, size, count) = pairs.left.leftCols(count);
+      found.numbers.segment(block * count, count) = pairs.values.head(count).cast<vector::Scalar>();
     }
     return found;
   }
@@ -137,8 +137,7 @@ struct dense_library {
       size = 0, count = 0;  // of the block that begins here
       while (row + size < p.rows() && p(row + size, first) != matrix::Scalar{}) ++size;
       while (first + count < p.cols() && p(row, first + count) != matrix::Scalar{}) ++count;
-      p.block(row, first, size, count) =
-          matrix(p.block(row, first, size, count).householderQr().householderQ() * matrix::Identity(size, count));
+      p.block(row, first, size, count) = orthonormal_columns(p.block(row, first, size, count));
     }
     return {};
   }
@@ -386,7 +385,7 @@ TEST(MultigridCycle, RelaxesByTheMeanOfWhatCaGcrFound) {
   std::vector<std::vector<vector>> found(2);
   cycle.relax = [&](std::size_t lattice, const matrix& m, const vector& r) -> vector {
     const matrix k = powers(m, r);
-    const vector c = k.rightCols(steps).householderQr().solve(r);
+    const vector c = least_squares(k.rightCols(steps), r);
     found[lattice].push_back(c);
     return k.leftCols(steps) * c;
   };
@@ -485,7 +484,7 @@ struct offloaded_solver {
   void end(field& x) const {
     EXPECT_EQ(device->reads().size(), 0u);  // nothing waits for the device before this solver may work
     seen->between = device->applications();
-    copy(x, to_field(*device, m.partialPivLu().solve(seen->b)));
+    copy(x, to_field(*device, solution_of(m, seen->b)));
   }
   void apply(field& x, const field& b) const {
     begin(b);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.hpp"
+#include "common/solvers/cycle_choice.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
 
 namespace plaquette {
@@ -29,6 +30,28 @@ double bytes_of(int widest, int vectors, int directions) {
   o.restart_length = directions;
   choose_vectors(o, {vectors});
   return memory_of(o, geometry).device() + memory_of(o, geometry).canonical;
+}
+
+/// GCR steps around the cycle of the first coarse lattice, in the order of trials. One step gives `rate`; each further
+/// trial takes `gain` times the seconds.
+std::vector<int> steps_tried(double rate, double gain) {
+  cycle_trial now{{cycle_kind::k, 1, {7, 6}, smoother_kind::polynomial}, rate, 1.0};
+  std::vector<cycle_trial> tried{now};
+  std::vector<int> steps{1};
+  while (const auto next = next_shape(tried)) {
+    now.shape = *next;
+    now.seconds *= gain;
+    tried.push_back(now);
+    steps.push_back(next->cycle == cycle_kind::v ? 0 : next->k_steps);
+  }
+  return steps;
+}
+
+TEST(CycleChoice, MoreCoarseWorkIsTriedAsLongAsItGains) {
+  EXPECT_EQ(steps_tried(0.55, 0.9), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(steps_tried(0.55, 1.1), (std::vector<int>{1, 2}));
+  EXPECT_EQ(steps_tried(0.3, 1.1), (std::vector<int>{1, 2, 0})) << "cycles converge fast: less work, by a V-cycle";
+  EXPECT_EQ(steps_tried(0.8, 1.1), (std::vector<int>{1, 2, 3, 2})) << "very slowly: more relaxation, and CA-GCR";
 }
 
 TEST(MultigridMemory, TakesNarrowerBatchesBeforeFewerVectors) {

@@ -41,7 +41,9 @@ std::vector<reliable_method<InnerField>> reliable_methods() {
          return reliable_cgne<InnerField>(a, i, x, b, rule, updates);
        }},
       {"cg", true, 1, [](const auto& a, const auto& i, auto& x, const auto& b, const auto& rule, const auto& updates) {
-         return reliable_conjugate_gradients<InnerField>(a, i, x, b, rule, updates);
+         return detail::reliable_solve<InnerField>(
+             "cg", a, i, x, b, rule, updates,
+             [](auto& watch, const auto& inner, int) { return detail::conjugate_gradients_under(watch, inner); });
        }}};
 }
 

@@ -282,7 +282,7 @@ TEST(SchurSolve, KnowsTheColumnsThatAStopDidNotTouch) {
     for (const double tolerance : {7e-16, 3e-15, 1e-12})
       for (const auto scheme : {std::optional<mixed_scheme>(), std::optional(mixed_scheme::reliable),
                                 std::optional(mixed_scheme::defect_correction)})
-        for (const auto kind : {solver_kind::bicgstab, solver_kind::cgnr, solver_kind::cgne}) {
+        for (const auto kind : {solver_kind::automatic, solver_kind::bicgstab, solver_kind::cgnr, solver_kind::cgne}) {
           const auto [whole_columns, whole, questions] = run(tolerance, scheme, kind, 1L << 40);
           for (long until = 0; until < questions; ++until) {
             const auto [columns, x, asked] = run(tolerance, scheme, kind, until);

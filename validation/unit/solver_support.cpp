@@ -15,9 +15,7 @@ matrix random_matrix(Eigen::Index rows, Eigen::Index columns, generator& g) {
   return m;
 }
 
-matrix random_unitary(Eigen::Index n, generator& g) {
-  return Eigen::HouseholderQR<matrix>(random_matrix(n, n, g)).householderQ();
-}
+matrix random_unitary(Eigen::Index n, generator& g) { return orthonormal_columns(random_matrix(n, n, g)); }
 
 matrix rotated(const matrix& u, const vector& values) { return u * values.asDiagonal() * u.adjoint(); }
 
@@ -59,9 +57,18 @@ std::vector<method> all_methods() {
   return methods;
 }
 
-double norm_of_inverse(const matrix& a) {
-  return 1.0 / Eigen::JacobiSVD<matrix, Eigen::NoQRPreconditioner>(a).singularValues().minCoeff();
+singular_pairs singular_pairs_of(const matrix& a) {
+  const Eigen::JacobiSVD<matrix> svd(a, Eigen::ComputeThinU);
+  return {svd.matrixU(), svd.singularValues()};
 }
+
+matrix orthonormal_columns(const matrix& a) {
+  return Eigen::HouseholderQR<matrix>(a).householderQ() * matrix::Identity(a.rows(), a.cols());
+}
+
+vector least_squares(const matrix& a, const vector& b) { return Eigen::HouseholderQR<matrix>(a).solve(b); }
+
+double norm_of_inverse(const matrix& a) { return 1.0 / singular_pairs_of(a).values.minCoeff(); }
 
 matrix inverse_of(const matrix& a) { return a.inverse(); }
 

@@ -76,6 +76,18 @@ std::vector<method> general_methods();
 /// Returns those for Hermitian positive ones.
 std::vector<method> all_methods();
 
+struct singular_pairs {
+  matrix left;             ///< orthonormal columns, as many as the smaller extent
+  Eigen::VectorXd values;  ///< descending
+};
+singular_pairs singular_pairs_of(const matrix& a);
+
+/// Returns an orthonormal basis of the columns' span, of a matrix of full rank, by Householder reflections.
+matrix orthonormal_columns(const matrix& a);
+
+/// Returns the x that makes |b - A x| smallest.
+vector least_squares(const matrix& a, const vector& b);
+
 double norm_of_inverse(const matrix& a);
 matrix inverse_of(const matrix& a);
 /// Returns A^-1 b.

@@ -69,6 +69,9 @@ struct lattice_options {
   coordinate grid{0, 0, 0, 0};                ///< ranks in each direction; zeros: the grid of smallest surface
   std::optional<int> fortran_communicator{};  ///< of the ranks (see mpi.hpp); without, this process alone
   int threads = 0;                            ///< of the CPU; 0: those of OpenMP
+  /// Sums have the same bits on any grid and any number of ranks and threads of one kind of processor. So have
+  /// solutions of Krylov solvers on the CPU, residuals and correlators. Other solvers are refused. Solves take longer.
+  bool reproducible = false;
 };
 
 /// A periodic lattice, and the box of it that this rank holds. Extents of the box are even.
@@ -136,8 +139,8 @@ enum class gauge_condition { landau, coulomb };
 /// Links in SU(3), double precision.
 class gauge_field {
  public:
-  /// Copies links. Throws error(unusable_input), on all ranks, where the layout leaves the array or puts two numbers
-  /// into one place, where the array is not where the layout says, and where a link is not finite or not in SU(3).
+  /// Copies links. Throws error(unusable_input), on all ranks, where the array is not where the layout says, or too
+  /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3).
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
   /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.

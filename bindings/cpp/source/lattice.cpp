@@ -82,10 +82,18 @@ std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattic
   if (boxes != comm.size())
     throw error(code::unusable_input, "lattice: expected a grid of " + std::to_string(comm.size()) + " ranks, found " +
                                           plaquette::to_string(grid));
-  return std::make_shared<lattice::state>(comm, lattice_geometry(extents, grid, comm.rank()), options.threads);
+  return std::make_shared<lattice::state>(comm, lattice_geometry(extents, grid, comm.rank()), options.threads,
+                                          options.reproducible);
 }
 
 }  // namespace
+
+void require_any_sums(const lattice& on, const char* what) {
+  if (on.get()->reproducible)
+    throw error(code::unusable_input, std::string(what) +
+                                          ": expected a lattice without reproducible sums, which Krylov solvers on the "
+                                          "CPU have alone, found one with them");
+}
 
 lattice::lattice(const coordinate& extents, const lattice_options& options)
     : state_(guarded([&] { return state_of(extents, options); })) {}
@@ -151,7 +159,7 @@ void gauge_field::write(const std::string& file, bool replace) const {
   });
 }
 double gauge_field::plaquette() const {
-  return guarded([&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
+  return guarded(lattice_, [&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
 }
 
 namespace {
@@ -180,7 +188,7 @@ gauge_field gauge_field::smeared(const link_smearing& how) const {
 }
 
 flow_result gauge_field::flow(double time, double step) const {
-  return guarded([&] {
+  return guarded(lattice_, [&] {
     cpu::gradient_flow flow(*state_->links, lattice_.get()->comm);
     const auto history = cpu::flow_history(flow, time, step);
     flow_result result{.links = field_of(lattice_, flow.links())};
@@ -195,7 +203,7 @@ std::size_t flow_points(double time, double step) {
 }
 
 fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
-  return guarded([&] {
+  return guarded(lattice_, [&] {
     const cpu::fixed_gauge found = cpu::gauge_fixed(
         *state_->links,
         condition == gauge_condition::landau ? cpu::gauge_condition::landau : cpu::gauge_condition::coulomb,

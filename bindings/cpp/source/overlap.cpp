@@ -218,6 +218,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,
                                    const overlap_modes_given& given) {
   return guarded([&] {
+    require_any_sums(links.on(), "overlap");
     if (options.kernel_modes < 1 || options.kernel_modes > most_modes || options.modes < 0 ||
         options.modes > most_modes)
       throw error(code::unusable_input, "overlap: expected 1 to 4096 modes of H and 0 to 4096 of D, found " +

@@ -49,10 +49,10 @@ const api::source& propagator::from() const { return state_->from; }
 const lattice& propagator::on() const { return state_->on; }
 
 std::vector<double> propagator::pion() const {
-  return guarded([&] { return cpu::pion_correlator(state_->columns, state_->on.get()->comm); });
+  return guarded(state_->on, [&] { return cpu::pion_correlator(state_->columns, state_->on.get()->comm); });
 }
 std::vector<double> propagator::rho() const {
-  return guarded([&] { return cpu::rho_correlator(state_->columns, state_->on.get()->comm); });
+  return guarded(state_->on, [&] { return cpu::rho_correlator(state_->columns, state_->on.get()->comm); });
 }
 
 spin_matrix gamma_of(meson number) {
@@ -77,7 +77,7 @@ std::vector<std::complex<double>> of_standard(const std::vector<plaquette::compl
 
 std::vector<std::complex<double>> propagator::correlator(meson number, const std::array<int, 3>& momentum,
                                                          int direction) const {
-  return guarded([&] {
+  return guarded(state_->on, [&] {
     require_momentum(momentum, "correlator");
     return of_standard(
         cpu::momentum_correlator(state_->columns, gamma_of(number), momentum, state_->on.get()->comm, direction));
@@ -85,7 +85,7 @@ std::vector<std::complex<double>> propagator::correlator(meson number, const std
 }
 
 std::vector<std::complex<double>> propagator::nucleon(int parity, const std::array<int, 3>& momentum) const {
-  return guarded([&] {
+  return guarded(state_->on, [&] {
     require_momentum(momentum, "nucleon");
     return of_standard(
         cpu::nucleon_correlator(state_->columns, state_->columns, parity, momentum, state_->on.get()->comm));

@@ -181,7 +181,7 @@ fields sources_of(const source& from, const gauge_field& links) {
 }  // namespace
 
 propagator solver::solve(const source& from, const api::rule& wanted) {
-  return guarded([&] {
+  return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     const gauge_field& links = state_->links;
     const fields b = sources_of(from, links);
@@ -193,7 +193,7 @@ propagator solver::solve(const source& from, const api::rule& wanted) {
 
 propagator solver::sequential(const propagator& through, meson gamma, int time, const std::array<int, 3>& momentum,
                               const api::rule& wanted) {
-  return guarded([&] {
+  return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     require_momentum(momentum, "sequential source");
     const lattice& on = state_->links.on();
@@ -219,7 +219,7 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
 }
 
 propagator solver::judged(const propagator& quark, const source& from, const api::rule& wanted) {
-  return guarded([&] {
+  return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     const gauge_field& links = state_->links;
     require_same_lattice(links.on(), quark.on(), "propagator");
@@ -244,7 +244,7 @@ propagator solver::judged(const propagator& quark, const source& from, const api
 
 solve_report solver::solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
                            const api::rule& wanted) {
-  return guarded([&] {
+  return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     require_columns(columns);
     const lattice& on = state_->links.on();
@@ -265,8 +265,9 @@ const gauge_field& solver::links() const { return state_->links; }
 double solver::setup_seconds() const { return state_->setup_seconds; }
 
 solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options) {
-  return guarded([&] {
+  return guarded(links.on(), [&] {
     require_columns(options.columns);
+    if (options.device == device::gpu) require_any_sums(links.on(), "a solver on a GPU");
     const stopwatch watch;
     propagator_settings settings = settings_of(inner(quarks), inner(options.outer), inner(options.inner));
     settings.columns = options.columns;
@@ -301,6 +302,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const latti
 solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options) {
   return guarded([&] {
     require_columns(options.columns);
+    require_any_sums(links.on(), "multigrid");
     const stopwatch watch;
     multigrid_settings settings;
     settings.action = inner(quarks);

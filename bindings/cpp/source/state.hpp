@@ -21,6 +21,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/lattice/site_field.hpp"
+#include "cpu_ref/fields/exact_sums.hpp"
 #include "plaquette/plaquette.hpp"
 
 namespace plaquette::api {
@@ -46,15 +47,28 @@ auto guarded(Work&& work) {
   }
 }
 
+/// Throws error(unusable_input) on a lattice with reproducible sums, for what has none.
+void require_any_sums(const lattice& on, const char* what);
+
 class device_context;  // devices.hpp
 
 struct lattice::state {
   communicator comm;
   lattice_geometry geometry;
   int threads;
+  bool reproducible;
   std::mutex gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
   std::shared_ptr<device_context> gpu{};
 };
+
+/// Does what guarded() does, with the sums that a lattice wants.
+template <class Work>
+auto guarded(const lattice& on, Work&& work) {
+  return guarded([&] {
+    const cpu::exact_sums exact(on.get()->reproducible);
+    return work();
+  });
+}
 
 struct gauge_field::state {
   std::shared_ptr<const gauge_configuration> links;

@@ -144,10 +144,12 @@ class _Object:
 
 
 class Lattice(_Object):
-    """A periodic lattice. `comm`: a communicator of mpi4py, over whose ranks it is divided."""
+    """A periodic lattice. `comm`: a communicator of mpi4py, over whose ranks it is divided. `reproducible`: sums, and what
+    Krylov solvers on the CPU make of them, have the same bits on any number of ranks and threads."""
     _free = "plaquette_lattice_free"
 
-    def __init__(self, extents: Sequence[int], comm: Any = None, grid: Sequence[int] = (0, 0, 0, 0), threads: int = 0):
+    def __init__(self, extents: Sequence[int], comm: Any = None, grid: Sequence[int] = (0, 0, 0, 0), threads: int = 0,
+                 reproducible: bool = False):
         if len(extents) != 4 or len(grid) != 4:
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"lattice: expected 4 extents, found {len(extents)}")
         options = _c.LatticeOptions(grid=(ctypes.c_int * 4)(*grid), threads=threads)
@@ -155,8 +157,8 @@ class Lattice(_Object):
             options.has_mpi, options.communicator = 1, comm.py2f()
         self._handle = _c.Lattice()
         self.extents = tuple(int(length) for length in extents)
-        _c.call("plaquette_lattice_create", ctypes.byref(self._handle), (ctypes.c_int * 4)(*extents),
-                ctypes.byref(options))
+        _c.call("plaquette_lattice_create_reproducible" if reproducible else "plaquette_lattice_create",
+                ctypes.byref(self._handle), (ctypes.c_int * 4)(*extents), ctypes.byref(options))
         local, origin = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
         _c.call("plaquette_lattice_box", self._handle, local, origin)
         self.local: tuple[int, ...] = tuple(local)

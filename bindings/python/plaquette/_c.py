@@ -155,6 +155,7 @@ for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver),
                      ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory)):
     _declare(f"plaquette_{_kind}_free", POINTER(_type))
 _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
+_declare("plaquette_lattice_create_reproducible", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_box", Lattice, c_int * 4, c_int * 4)
 _declare("plaquette_gauge_create", POINTER(Gauge), Lattice, c_void_p, c_size_t, POINTER(LinkLayout))
 _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
