@@ -224,6 +224,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   options.shared = shared.collected();
   require_mass_of_file(line, options.shared.gauge);
+  if (options.shared.action.diagonal() == 0.0)
+    throw input_error("--mass: 4 + m is zero, and the even-odd decomposition divides by it");
   options.command = line.typed();
   options.run_class = find_class("multigrid", raw.size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);

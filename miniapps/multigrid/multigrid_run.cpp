@@ -160,7 +160,7 @@ exit_status multigrid_program::body(app_run& run) {
   source_solves solves(run, options_, *solver, gauge);
   try {
     measure(run, *solver, solves, results);
-  } catch (const run_stopped&) {
+  } catch (...) {
     add_solves(run.result, results, options_);  // with what there is
     throw;
   }
@@ -232,7 +232,8 @@ std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_solver&
       "low modes of gamma_5 M", [&] { return solver.low_modes(probe, [&] { return run.control.should_stop(); }); });
   if (run.is_root()) print_modes(modes);
   run.stop_if_requested();
-  check_modes(run.result.checks, modes, probe.modes, solver, run.gauge(), options_.shared.action, run.world);
+  check_modes(run.result.checks, modes, probe.modes, solver, run.gauge(), run.gpu != nullptr, options_.shared.action,
+              run.world);
   const std::string why = why_exceptional(modes);
   if (why.empty()) return modes;
   if (options_.exceptional == "refuse")

@@ -213,6 +213,8 @@ exit_status overlap_program::body(app_run& run) {
   try {
     status = calculate_overlap(run, options_);
   } catch (const run_stopped&) {
+  } catch (const error& stop) {
+    run.note_stop(stop);
   }
   note_stopped(run, status == exit_status::interrupted);
   return run.finish(status);

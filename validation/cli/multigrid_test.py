@@ -201,6 +201,7 @@ class Multigrid(CommandLineTest):
     @on_host
     def test_bad_input_is_refused_in_one_line(self):
         self.refused(["--load-setup"], *QUICK, "--load-setup", "0")
+        self.refused(["--mass", "4 + m is zero"], "--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--mass", "-4")
         self.refused(["--aggregates: ", "3x2x2x2", "do not divide"], *QUICK, "--aggregates", "3x2x2x2")
         self.refused(["vectors", "96"], *QUICK, "--aggregates", "2x2x2x2", "--vectors", "97")
         self.refused(["--batches", "3"], *QUICK, "--rhs", "3", "--batches", "4")
