@@ -35,10 +35,11 @@ void for_each_site_stoppably(const lattice_geometry& geometry, Visit&& visit) {
   });
 }
 
-/// Returns the bits of sum_over_sites. Collective.
+/// Returns the bits of sum_over_sites; without stop points while exact_sums are on. Collective.
 template <std::size_t Count, class Term>
 std::array<double, Count> sum_over_sites_stoppably(const lattice_geometry& geometry, const communicator& comm,
                                                    Term&& term) {
+  if (exact_sums::are_on()) return sum_over_sites<Count>(geometry, comm, term);
   const int length = geometry.local()[0];
   std::vector<std::array<double, Count>> row_sums(static_cast<std::size_t>(geometry.local_volume() / length));
   for_pieces_of_rows(geometry, [&](std::int64_t first, std::int64_t end) {
