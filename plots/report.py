@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints what JSON reports of the mini-apps say: a block a report, with its figure of merit, its verdict and its checks.
-With --html it also writes all of it, with figures, to one page that needs no other file and no network."""
+With --html it also writes all of it, with figures, to one page that needs no other file and no network. A report that
+contradicts itself or its checksum is refused."""
 
 import argparse
 import os
@@ -9,6 +10,9 @@ import sys
 import tempfile
 
 from report_file import ReportError, Reports, end_plainly, fom_text, load, number, provenance, short
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tools"))
+from validate import contradictions  # noqa: E402
 
 VERIFICATION_FAILED = 1
 
@@ -67,6 +71,9 @@ def main():
         raise ReportError("no reports: run a mini-app with --json FILE first, or ./plaquette demo")
     sys.stdout.reconfigure(errors="replace")  # a report's text may hold what a terminal cannot show
     reports = [(path, load(path)) for path in paths]
+    for path, report in reports:
+        if faults := contradictions(report, path):
+            raise ReportError(f"{path}: {'; '.join(faults)}")
     for path, report in reports:
         print("\n".join(lines_of(path, report)))
     if arguments.html:

@@ -176,8 +176,8 @@ def write_page(a, entries, revision):
 
 def main():
     a = arguments()
-    if os.path.exists(a.out) and os.listdir(a.out):
-        fail(f"{a.out}: expected a folder that is new or empty, found files in it")
+    if os.path.exists(a.out) and (not os.path.isdir(a.out) or os.listdir(a.out)):
+        fail(f"{a.out}: expected a folder that is new or empty, found {'files in it' if os.path.isdir(a.out) else 'a file'}")
     if a.dryrun:
         run_series(a)
         return

@@ -11,6 +11,11 @@ tender() {
     *' --help '* | *' -h '*) programs=(--programs none) ;;
     *' --programs '* | *' --programs='*) ;;
     *)
+      local argument before=''
+      for argument; do
+        [[ $before == --* || ! -f $argument ]] || fail "tender: $argument: expected a folder to make, found a file"
+        before=$argument
+      done
       preset=$(choose_preset "$@")
       { configure_once && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg; } >&2
       programs=(--programs "$(build_folder)/miniapps")
@@ -22,7 +27,7 @@ tender() {
 
 # inspect FILE   What a file holds: a report by tools/validate.py, others by plaquette-inspect.
 inspect() {
-  [[ $# -ge 1 && $1 != -* ]] || fail "inspect takes one file, then --flow TIME[:STEP] or nothing, got: $*"
+  [[ $# -ge 1 && $1 != -* ]] || fail "inspect takes one file, then its options, got: $*"
   [[ -r $1 ]] || fail "inspect: $1: no such file, or it cannot be read"
   local start=''
   IFS= read -r -n 1 start <"$1" 2>/dev/null || true

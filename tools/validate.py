@@ -128,20 +128,36 @@ def checksum_faults(report, path, remarks):
     return []
 
 
-def check_faults(report):
+def verdict_faults(report):
+    """Where the checks contradict themselves or the verdict. Keys may be missing."""
     faults, checks = [], report["checks"]
     for check in checks:
-        value, tolerance = number(check["value"]), number(check["tolerance"])
-        if check["passed"] != (value <= tolerance):
-            faults.append(f"check '{check['name']}': value {check['value']} and tolerance {check['tolerance']} "
-                          f"contradict passed {str(check['passed']).lower()}")
-        if not tolerance <= BEYOND_COPY:
-            faults.append(f"check '{check['name']}': expected a tolerance of at most {BEYOND_COPY}, found {tolerance:g}")
+        if check.get("passed") != (number(check.get("value")) <= number(check.get("tolerance"))):
+            faults.append(f"check '{check.get('name')}': value {check.get('value')} and tolerance {check.get('tolerance')} "
+                          f"contradict passed {str(check.get('passed')).lower()}")
     if not checks:
         faults.append("nothing was checked")
-    if report["verified"] != (bool(checks) and all(check["passed"] for check in checks)):
+    if report["verified"] != (bool(checks) and all(check.get("passed") is True for check in checks)):
         faults.append(f"verified {str(report['verified']).lower()}, and the checks say otherwise")
-    elif not report["verified"]:
+    return faults
+
+
+def contradictions(report, path):
+    """What in a report contradicts its checksum or itself, whether it is verified or not."""
+    faults = checksum_faults(report, path, []) + verdict_faults(report)
+    try:
+        return faults + own_fom_faults(report)
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError):  # parts are missing: there is nothing to compare
+        return faults
+
+
+def check_faults(report):
+    faults, checks = verdict_faults(report), report["checks"]
+    for check in checks:
+        if not number(check["tolerance"]) <= BEYOND_COPY:
+            faults.append(f"check '{check['name']}': expected a tolerance of at most {BEYOND_COPY}, "
+                          f"found {number(check['tolerance']):g}")
+    if report["verified"] is False and not all(check["passed"] for check in checks):
         faults.append("not verified: " + ", ".join(c["name"] for c in checks if not c["passed"]))
     needed = NEEDED.get(report["app"])
     if needed and checks and not report["parameters"].get("latency") and \
@@ -172,20 +188,27 @@ def expected_foms(report):
     return []
 
 
-def fom_faults(report):
-    value, faults = number(report["fom"]["value"]), []
+def own_fom_faults(report):
+    """Where the figure of merit contradicts the report's own figures."""
+    value = number(report["fom"]["value"])
     if "none" in report["fom"]:
-        if not math.isnan(value):
-            faults.append(f"figure of merit {value:.6g}, and it says that it has none: {report['fom']['none']}")
+        return [] if math.isnan(value) else \
+            [f"figure of merit {value:.6g}, and it says that it has none: {report['fom']['none']}"]
+    expected = expected_foms(report)
+    if math.isnan(value) or not expected or any(near(value, e, 1e-3) for e in expected):
+        return []
+    return [f"figure of merit {value:.6g}, and its own figures give {max(map(number, expected)):.6g}"]
+
+
+def fom_faults(report):
+    value, faults = number(report["fom"]["value"]), own_fom_faults(report)
+    if "none" in report["fom"]:
         if "class" in report:
             faults.append(f"a run of a class has a figure of merit, found none: {report['fom']['none']}")
         return faults
     if not (math.isfinite(value) and value > 0):
         return [f"expected a figure of merit, found {report['fom']['value']}"]
-    expected = expected_foms(report)
-    if expected and not any(near(value, e, 1e-3) for e in expected):
-        faults.append(f"figure of merit {value:.6g}, and its own figures give {max(map(number, expected)):.6g}")
-    if not expected and report["app"] in NEEDED and not report["parameters"].get("latency"):
+    if not expected_foms(report) and report["app"] in NEEDED and not report["parameters"].get("latency"):
         faults.append("no figures that the figure of merit is made of")
     return faults
 

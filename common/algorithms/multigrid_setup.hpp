@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/algorithms/cycle_factory.hpp"
 #include "common/algorithms/multigrid_levels.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
@@ -162,8 +163,7 @@ class multigrid {
       after = axpy_norm2(r, uniform_scalars(r, -1.0), mx);
     }
     double largest = 0.0;
-    for (const auto& left2 : host_values(ratio(after, before)))
-      if (const double left = std::sqrt(left2.re); !(left <= largest)) largest = left;
+    for (const auto& left2 : host_values(ratio(after, before))) keep_largest(largest, std::sqrt(left2.re));
     return largest;
   }
 

@@ -36,11 +36,6 @@ void let_lower_ranks_report(const communicator& world) {
 std::mutex stage_mutex;  // the thread of a watch reads it too
 std::string current_stage = "start-up";
 
-std::string stage_now() {
-  const std::lock_guard lock(stage_mutex);
-  return current_stage;
-}
-
 /// From the options until the end of MPI, where a rank may be waited for too.
 std::unique_ptr<stall_watch> watch_of_run;
 
@@ -54,6 +49,11 @@ std::string out_of_memory_message() {
 void enter_stage(const std::string& what) {
   const std::lock_guard lock(stage_mutex);
   current_stage = what;
+}
+
+std::string stage_now() {
+  const std::lock_guard lock(stage_mutex);
+  return current_stage;
 }
 
 void watch_stalls(const communicator& world, double timeout) {

@@ -21,6 +21,8 @@ int run_app(const char* name, int argc, char** argv, const app_body& body);
 
 /// Notes what the program is doing, for the message of an error that has no better one.
 void enter_stage(const std::string& what);
+/// Returns it.
+std::string stage_now();
 
 /// Ends the run with one line and exit status 70 where a rank has waited for another one for longer than the timeout in
 /// seconds (stall_watch.hpp). From here until MPI has ended.

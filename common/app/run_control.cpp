@@ -49,7 +49,16 @@ bool run_control::should_stop() {
     stopped_ = true;
     reason_ = fmt::format("the time limit of {:g} s", time_limit_);
   }
+  if (stopped_) stopped_at_ = seconds_now();
   return stopped_;
+}
+
+bool run_control::is_overdue() const {
+  constexpr double seconds_after_a_stop = 0.5;
+  if (!stopped_) return false;
+  std::array<double, 1> passed{seconds_now() - stopped_at_};
+  world_.maximum(std::span(passed));
+  return passed[0] > seconds_after_a_stop;
 }
 
 void run_control::note_stop(verification& checks) const {

@@ -30,6 +30,8 @@ class run_control {
   bool stopped() const { return stopped_; }
   /// Returns "signal 15 (Terminated)" or "the time limit of 10 s".
   const std::string& reason() const { return reason_; }
+  /// True where should_stop() has been for more than half a second, in which a run says what it has. Collective.
+  bool is_overdue() const;
   /// Adds a check that fails and says why, where should_stop() has been true.
   void note_stop(verification& checks) const;
   /// Throws an error of exit status 6 that says so, where should_stop() is true. Collective.
@@ -39,7 +41,7 @@ class run_control {
 
  private:
   communicator world_;
-  double time_limit_, start_;
+  double time_limit_, start_, stopped_at_ = 0.0;
   bool stopped_ = false;
   std::string reason_;
 };

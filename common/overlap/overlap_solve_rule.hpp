@@ -81,7 +81,8 @@ struct overlap_mass_report {
 /// Work of the preconditioned scheme; a column counts one.
 struct preconditioned_work {
   double directions = 0.0;
-  double directions_of_leading = 0.0;              ///< of each of the first columns, which begin with none of others
+  int leading = 0;                                 ///< first columns, which begin with no directions of others
+  double directions_of_leading = 0.0;              ///< of each of these
   int recycled = 0;                                ///< directions that later columns began with
   double accurate_signs = 0.0, cheap_signs = 0.0;  ///< of D in the outer solve; of the inner steps
   double clover_solves = 0.0, clover_applications = 0.0;

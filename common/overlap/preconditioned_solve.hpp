@@ -792,7 +792,10 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     const double before = report.work.directions;
     solver.solve(part, view(b, begin, count), begin == 0);
     const double each = (report.work.directions - before) / count;
-    if (begin == 0) report.work.directions_of_leading = each;
+    if (begin == 0) {
+      report.work.leading = count;
+      report.work.directions_of_leading = each;
+    }
     begin += count;
     // What the next exchange saves is about half of what the last one did; an image costs some 0.6 directions.
     const bool pays =

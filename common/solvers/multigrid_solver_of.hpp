@@ -347,7 +347,7 @@ class multigrid_solver_of final : public multigrid_solver {
     const int steps = multigrid_->parameters().coarsest_steps;
     for (const int factor : {1, 2, 4}) {
       multigrid_->use_coarsest_steps(factor * steps);
-      if (!(multigrid_->left_by_coarsest() > stalling_rate)) break;
+      if (multigrid_->left_by_coarsest() <= stalling_rate) break;  // NaN stalls
       if (factor == 4) multigrid_->use_coarsest_steps(steps);
     }
     report.seconds.trial += watch.seconds();

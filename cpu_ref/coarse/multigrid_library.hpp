@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/operators/whole_lattice.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/coarse/coarse_operator.hpp"
 #include "cpu_ref/coarse/domains.hpp"
@@ -67,10 +68,12 @@ class multigrid_library {
   /// Returns random fields on all sites of the fine lattice.
   fine_field random_fine_field(int columns, std::uint64_t seed) const {
     fine_field v(context_, {spins, colours, site_subset::full, columns});
-    for (int c = 0; c < columns; ++c)
+    for (int c = 0; c < columns; ++c) {
+      stop_point(stop_kind::late);
       import_column(v, c,
                     random_spinor(context_.geometry(), seed, (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(c),
                                   context_.comm()));
+    }
     return v;
   }
   fine_field even_field(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }

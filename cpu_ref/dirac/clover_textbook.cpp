@@ -7,7 +7,7 @@
 #include "common/algebra/gamma.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 
 namespace plaquette::cpu::textbook {
 namespace {
@@ -69,14 +69,14 @@ void apply(spinor_configuration& out, spinor_configuration& in, const gauge_conf
            const fermion_action& action, const communicator& comm, bool dagger) {
   require_current_ghosts(links, comm, "textbook::apply");
   exchange_ghosts(in, comm);
-  for_each_site(in.geometry(), [&](const coordinate& x) { out(x) = at_site(x, in, links, action, dagger); });
+  for_each_site_stoppably(in.geometry(), [&](const coordinate& x) { out(x) = at_site(x, in, links, action, dagger); });
 }
 
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm) {
   require_current_ghosts(links, comm, "textbook::relative_residual");
   exchange_ghosts(x, comm);
-  const auto [residual, source] = sum_over_sites<2>(x.geometry(), comm, [&](const coordinate& at) {
+  const auto [residual, source] = sum_over_sites_stoppably<2>(x.geometry(), comm, [&](const coordinate& at) {
     const spinor<double> r = b(at) + -1.0 * at_site(at, x, links, action);
     return std::array{norm2(r), norm2(b(at))};
   });

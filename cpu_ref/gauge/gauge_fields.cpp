@@ -6,7 +6,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/lattice/constant_flux.hpp"
 #include "common/random/random_matrix.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -21,7 +21,7 @@ template <class Make>
 gauge_configuration links_from_streams(const lattice_geometry& geometry, std::uint64_t seed, const communicator& comm,
                                        Make&& make) {
   gauge_configuration links(geometry);
-  for_each_site(geometry, [&](const coordinate& x) {
+  for_each_site_stoppably(geometry, [&](const coordinate& x) {
     random_stream random = stream_of_site(geometry, x, seed, random_purpose::gauge_field);
     for (su3<double>& u : links(x)) u = make(random);
   });
@@ -57,7 +57,7 @@ gauge_configuration constant_flux_configuration(const lattice_geometry& geometry
                                                 abelian_embedding embedding, const communicator& comm) {
   const extents& length = geometry.global();
   gauge_configuration links(geometry);
-  for_each_site(geometry, [&](const coordinate& local) {
+  for_each_site_stoppably(geometry, [&](const coordinate& local) {
     const coordinate x = geometry.to_global(local);
     for (int plane = 0; plane < 2; ++plane) {
       const int mu = 2 * plane, nu = mu + 1;
@@ -73,7 +73,7 @@ gauge_configuration constant_flux_configuration(const lattice_geometry& geometry
 gauge_transformation random_gauge_transformation(const lattice_geometry& geometry, std::uint64_t seed,
                                                  const communicator& comm) {
   gauge_transformation g(geometry);
-  for_each_site(geometry, [&](const coordinate& x) {
+  for_each_site_stoppably(geometry, [&](const coordinate& x) {
     random_stream random = stream_of_site(geometry, x, seed, random_purpose::gauge_transformation);
     g(x) = haar_matrix(random);
   });
@@ -104,12 +104,14 @@ spinor_configuration transformed(const spinor_configuration& psi, const gauge_tr
 double distance_from_su3(const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
   double worst = 0.0;
-  for (std::int64_t site = 0; site < geometry.local_volume() && worst == worst; ++site)
-    for (const su3<double>& u : links.at_site(site)) {
-      const double distance = plaquette::distance_from_su3(u);
-      keep_largest(worst, distance);
-      if (worst != worst) break;
-    }
+  for_pieces_of_rows(geometry, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t site = first * geometry.local()[0]; site < end * geometry.local()[0] && worst == worst; ++site)
+      for (const su3<double>& u : links.at_site(site)) {
+        const double distance = plaquette::distance_from_su3(u);
+        keep_largest(worst, distance);
+        if (worst != worst) break;
+      }
+  });
   comm.maximum({&worst, 1});
   return worst;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu {
@@ -37,6 +38,7 @@ spinor_configuration gaussian_smeared(const spinor_configuration& psi, const gau
   spinor_configuration now = psi, next(psi.geometry());
   exchange_ghosts(now, comm);
   for (int step = 0; step < steps; ++step) {
+    stop_point();
     for_each_site(psi.geometry(), [&](const coordinate& x) { next(x) = stay * now(x) + hop * hops_to(x, now, links); });
     exchange_ghosts(next, comm);
     std::swap(now, next);

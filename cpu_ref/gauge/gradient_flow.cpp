@@ -13,6 +13,7 @@
 #include "common/error.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/random/random_matrix.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/staples.hpp"
 
@@ -24,6 +25,7 @@ gradient_flow::gradient_flow(gauge_configuration links, const communicator& comm
 }
 
 void gradient_flow::stage(double step, double new_part, double old_part) {
+  stop_point();
   // Z = -(anti-Hermitian, traceless part of U times its staples) = i h, h of the adjoint.
   for_each_site(links_.geometry(), [&](const coordinate& x) {
     for (int mu = 0; mu < dimensions; ++mu) {
@@ -105,6 +107,7 @@ std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, dou
   std::vector<flow_measurement> history;
   for (int n = 0, steps = flow_steps(flow.time(), last, step); n <= steps; ++n) {
     if (n > 0) flow.advance(step);
+    stop_point();
     history.push_back(measure_field_strength(flow.links(), flow.ranks()));
     history.back().time = flow.time();
   }

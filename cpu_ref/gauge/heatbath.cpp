@@ -7,6 +7,7 @@
 #include "common/algebra/staple.hpp"
 #include "common/error.hpp"
 #include "common/random/su2_sampler.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 
@@ -224,6 +225,7 @@ void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& act
   site_links* const origin = &links({0, 0, 0, 0});
   for (int mu = 0; mu < dimensions; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
+      stop_point();
       const auto& list = sites_[parity];
       const std::int64_t batches = static_cast<std::int64_t>(list.size()) / batch_size;
 #pragma omp parallel for schedule(static) if (batches >= fewest_batches_for_threads)

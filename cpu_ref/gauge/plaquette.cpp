@@ -2,7 +2,7 @@
 #include "cpu_ref/gauge/plaquette.hpp"
 
 #include "common/lattice/ghosts.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -27,7 +27,7 @@ double plaquette_trace(const gauge_configuration& links, const coordinate& x, in
 plaquettes measure_plaquettes(const gauge_configuration& links, const communicator& comm) {
   require_current_ghosts(links, comm, "measure_plaquettes");
   const lattice_geometry& geometry = links.geometry();
-  const auto [spatial, temporal] = sum_over_sites<2>(geometry, comm, [&](const coordinate& x) {
+  const auto [spatial, temporal] = sum_over_sites_stoppably<2>(geometry, comm, [&](const coordinate& x) {
     std::array<double, 2> sum{};
     for (int mu = 0; mu < dimensions; ++mu)
       for (int nu = mu + 1; nu < dimensions; ++nu) sum[nu == 3] += plaquette_trace(links, x, mu, nu);
@@ -43,7 +43,7 @@ double average_plaquette(const gauge_configuration& links, const communicator& c
 
 double link_trace(const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
-  const auto [sum] = sum_over_sites<1>(geometry, comm, [&](const coordinate& x) {
+  const auto [sum] = sum_over_sites_stoppably<1>(geometry, comm, [&](const coordinate& x) {
     std::array<double, 1> traces{};
     for (const su3<double>& u : links(x)) traces[0] += trace(u).re;
     return traces;

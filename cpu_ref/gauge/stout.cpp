@@ -6,6 +6,7 @@
 #include "common/algebra/stout.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/random/random_matrix.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/staples.hpp"
 
@@ -17,6 +18,7 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
   require_current_ghosts(links, comm, "stout_smeared");
   gauge_configuration now = links, next = links;
   for (int step = 0; step < smearing.steps; ++step) {
+    stop_point();
     for_each_site(links.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < dimensions; ++mu)
         if (smearing.smears(mu))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/sources/sources.hpp"
 
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 
 namespace plaquette::cpu {
@@ -20,6 +21,7 @@ spinor_configuration wall_source(const lattice_geometry& geometry, int time, int
 spinor_configuration make_source(const source_description& source, int spin, int colour,
                                  const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
+  if (geometry.local_volume() >= std::int64_t{1} << 15) stop_point();
   require_source_on(source, geometry.global());
   if (source.kind == source_kind::wall) return wall_source(geometry, source.position[3], spin, colour);
   spinor_configuration point = point_source(geometry, source.position, spin, colour);

@@ -12,7 +12,9 @@
 #include <span>
 
 #include "common/algebra/largest.hpp"
+#include "common/app/checkpoint.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
@@ -22,6 +24,7 @@
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
+#include "miniapps/shared/stopped_report.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::scaling {
@@ -30,6 +33,7 @@ namespace {
 
 void set_random_input(timed_operator& op, const operator_case& c, const app_run& run, spinor_configuration& sum) {
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     const spinor_configuration psi =
         cpu::random_spinor(run.geometry, run.shared.seed, static_cast<std::uint64_t>(column), run.world);
     op.set_input(column, psi);
@@ -43,6 +47,7 @@ void sum_output(const timed_operator& op, const operator_case& c, const lattice_
   spinor_configuration column_output(geometry);
   cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) = {}; });
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.get_output(column, column_output);
     cpu::for_each_site(geometry, [&](const coordinate& x) { sum(x) += weight_of(column) * column_output(x); });
   }
@@ -112,6 +117,7 @@ difference judge_timed(app_run& run, const scaling_options& options, const timed
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   spinor_configuration psi(run.geometry);
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     cpu::for_each_site(run.geometry, [&](const coordinate& x) { psi(x) = {}; });
     op.get_input(column, psi);
     cpu::for_each_site(run.geometry, [&](const coordinate& x) { sums.in(x) += weight_of(column) * psi(x); });
@@ -126,6 +132,7 @@ difference judge_timed(app_run& run, const scaling_options& options, const timed
 void set_random_vectors(timed_operator& op, const operator_case& c, const app_run& run) {
   const std::uint64_t seed = run.shared.seed;
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.set_input(column, cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(column), run.world));
     op.set_second_input(column,
                         cpu::random_spinor(run.geometry, seed, static_cast<std::uint64_t>(c.rhs + column), run.world));
@@ -154,6 +161,7 @@ double vector_difference(const app_run& run, const timed_operator& op, const ope
   spinor_configuration u(run.geometry), v(run.geometry), found(run.geometry);
   double worst = 0.0;
   for (int column = 0; column < c.rhs; ++column) {
+    stop_point();
     op.get_input(column, u);
     if (c.kind == operator_kind::norm2)
       op.get_input(column, v);
@@ -229,6 +237,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
     if (run.gpu && run.shared.check) check_against_cpu(run, options, *op, c, setting.gauge);
   }
   const std::uint64_t before = fingerprint(*op, c, run.geometry);
+  run.stop_if_requested();
   enter_stage("the measurement of " + describe(c));
   difference worst{0.0, 0.0};
   double steps = 0.0;
@@ -293,7 +302,17 @@ program_text scaling_program::text() const {
 
 void scaling_program::parse(int argc, const char* const* argv) { options_ = parse_scaling_options(argc, argv); }
 
-lattice_geometry scaling_program::geometry(const communicator& world) { return geometry_of(options_, world); }
+lattice_geometry scaling_program::geometry(const communicator& world) {
+  const lattice_geometry geometry = geometry_of(options_, world);
+  parameters_ = parameters_of(options_, geometry);
+  return geometry;
+}
+
+/// A stopped run's report holds nothing that is worth keeping.
+std::vector<std::string> scaling_program::files_of_stopped_run() const {
+  if (!is_report_of_stopped_run(options_.shared.json, "dslash-scaling", parameters_)) return {};
+  return absolute_paths({options_.shared.json});
+}
 
 std::vector<named_file> scaling_program::files() const {
   return {{"--gauge", options_.shared.gauge.path, named_file::use::input}};

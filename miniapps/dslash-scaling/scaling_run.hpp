@@ -15,6 +15,7 @@ class scaling_program final : public program {
   const shared_options& shared() const override { return options_.shared; }
   lattice_geometry geometry(const communicator& world) override;
   std::vector<named_file> files() const override;
+  std::vector<std::string> files_of_stopped_run() const override;
   std::optional<placement_policy> placement() const override { return options_.placement; }
   std::optional<official_class> run_class() const override { return options_.run_class; }
   run_estimate estimate(app_run& run) override;
@@ -24,6 +25,7 @@ class scaling_program final : public program {
 
  private:
   scaling_options options_;
+  json_document parameters_ = nullptr;
 };
 
 }  // namespace plaquette::scaling

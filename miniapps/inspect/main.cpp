@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,15 +17,18 @@
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
+#include "common/app/run_control.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/io/lime.hpp"
 #include "common/io/spinor_file.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/observables/correlators.hpp"
+#include "miniapps/shared/reunitarise.hpp"
 
 namespace plaquette {
 
@@ -33,21 +37,30 @@ namespace {
 constexpr const char* help =
     "Says what a file holds, and checks it: a gauge configuration (NERSC, ILDG, SciDAC, MILC, openQCD, DDalphaAMG), a\n"
     "mesh of Gmsh, a setup of multigrid, modes, a propagator, a checkpoint.\n"
-    "Usage: plaquette-inspect FILE [--flow TIME[:STEP]]\n\n"
+    "Usage: plaquette-inspect FILE [--flow TIME[:STEP]] [--lattice XxYxZxT] [--reunitarise]\n\n"
     "--flow TIME[:STEP]  of a configuration: t^2 E and the topological charge along the gradient flow, and t0, in "
     "lattice\n"
     "                    units; steps of 0.02. A radius sqrt(8 t) of a third of the lattice is enough for the "
-    "charge.\n\n"
+    "charge.\n"
+    "--lattice XxYxZxT   of a configuration whose file does not say it\n"
+    "--reunitarise       takes links that are up to 1e-6 off SU(3) (1e-3 in 32 bits); the flow begins with them put "
+    "back\n\n"
     "Examples:\n"
     "  plaquette-inspect data/beta6.0_8x8x8x16.nersc\n"
     "  plaquette-inspect sphere.msh\n"
     "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
-    "memory; 70 internal error.\n";
+    "memory; 6 stopped by a signal; 70 internal error.\n";
 
 /// What `--flow` says; a time of 0 is none.
 struct flow_choice {
   double time = 0.0, step = 0.02;
+};
+
+struct choices {
+  flow_choice flow{};
+  std::optional<extents> lattice{};
+  bool reunitarise = false;
 };
 
 flow_choice parse_flow(const std::string& text) {
@@ -60,6 +73,7 @@ flow_choice parse_flow(const std::string& text) {
 
 /// Prints at most some ten lines, the last time among them.
 void print_flow(const gauge_configuration& links, const flow_choice& chosen, const communicator& world) {
+  enter_stage("the gradient flow");
   cpu::gradient_flow flow(links, world);
   const auto history = cpu::flow_history(flow, chosen.time, chosen.step);
   if (world.rank() != 0) return;
@@ -95,16 +109,21 @@ void print_gauge(const gauge_file_header& h, const cpu::plaquettes& found, doubl
   for (const std::string& remark : h.remarks) fmt::print("remark     {}\n", remark);
 }
 
-exit_status inspect_gauge(const std::string& path, const flow_choice& flow, const communicator& world) {
-  const extents lattice = read_gauge_header(path).lattice;
+exit_status inspect_gauge(const std::string& path, const choices& chosen, const communicator& world) {
+  const flow_choice& flow = chosen.flow;
+  const extents lattice = read_gauge_header(path, chosen.lattice).lattice;
+  if (chosen.lattice && lattice != *chosen.lattice)
+    throw input_error(printable(path) + ": expected lattice " + to_string(*chosen.lattice) +
+                      " as --lattice says, found " + to_string(lattice));
   const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
-  const loaded_gauge loaded = read_gauge(path, geometry, world);
-  const gauge_file_header& h = loaded.header;
+  loaded_gauge loaded = read_gauge(path, geometry, world, {.reunitarisable = chosen.reunitarise});
+  gauge_file_header& h = loaded.header;
   const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
   const double trace = cpu::link_trace(loaded.links, world);
   const double off = std::abs(h.plaquette - found.average);
   const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);
   const exit_status status = agrees ? exit_status::success : exit_status::verification_failed;
+  if (chosen.reunitarise) h.remarks.push_back(reunitarise(loaded.links, h, world));  // for the flow
   if (world.rank() == 0) print_gauge(h, found, trace, off);
   if (flow.time > 0.0) {
     if (h.open_boundary) throw input_error(printable(path) + ": --flow needs periodic links, found an open boundary");
@@ -248,13 +267,13 @@ exit_status inspect_lime_propagator(const std::string& path, const extents& latt
   return exit_status::success;
 }
 
-exit_status inspect(const std::string& path, const flow_choice& flow, const communicator& world) {
+exit_status inspect(const std::string& path, const choices& chosen, const communicator& world) {
   const file_source source(path);
   const std::string start = source.read_text(0, std::min<std::uint64_t>(source.size(), 64));
   const bool has_links =
       !start.starts_with("\x89HDF") && !start.starts_with("$MeshFormat") && !start.starts_with("PlaqDG01");
   const auto propagator = start.starts_with(lime_magic) ? lime_propagator_lattice(source) : std::nullopt;
-  if (flow.time > 0.0 && (!has_links || propagator))
+  if (chosen.flow.time > 0.0 && (!has_links || propagator))
     throw input_error(printable(path) + ": expected a configuration where --flow is given, found a file without links");
   if (start.starts_with("\x89HDF")) return inspect_hdf5(path, world);
   const bool is_root = world.rank() == 0;
@@ -268,19 +287,36 @@ exit_status inspect(const std::string& path, const flow_choice& flow, const comm
     }
     if (propagator) return inspect_lime_propagator(path, *propagator, world);
   }
-  return inspect_gauge(path, flow, world);
+  return inspect_gauge(path, chosen, world);
 }
 
 exit_status body(int argc, const char* const* argv, const communicator& world) {
   if (argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h"))
     throw help_requested{help};
-  const bool has_flow = argc == 4 && std::string_view(argv[2]) == "--flow";
-  if ((argc != 2 && !has_flow) || std::string_view(argv[1]).starts_with("--"))
+  if (argc < 2 || std::string_view(argv[1]).starts_with("--"))
     throw input_error("expected one file (--help says more), found " + std::to_string(argc - 1) + " arguments");
-  const flow_choice flow = has_flow ? parse_flow(argv[3]) : flow_choice{};
+  choices chosen;
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (option == "--reunitarise")
+      chosen.reunitarise = true;
+    else if (option == "--flow" && i + 1 < argc)
+      chosen.flow = parse_flow(argv[++i]);
+    else if (option == "--lattice" && i + 1 < argc)
+      chosen.lattice = parse_extents(argv[++i], "--lattice");
+    else
+      throw input_error(
+          "expected --flow TIME, --lattice XxYxZxT or --reunitarise after the file (--help says more), found " +
+          printable(argv[i]));
+  }
   enter_stage("the reading of " + std::string(argv[1]));
+  run_control control(world, std::numeric_limits<double>::infinity());
+  sparse_stop asks(control, world);
+  const stop_question question([&](stop_kind) {
+    if (asks()) control.stop_if_requested(stage_now());
+  });
   if (world.rank() == 0) fmt::print("file       {}\n", printable(argv[1]));
-  return inspect(argv[1], flow, world);
+  return inspect(argv[1], chosen, world);
 }
 
 }  // namespace

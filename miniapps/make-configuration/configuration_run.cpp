@@ -17,6 +17,7 @@
 #include "common/app/parse.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
@@ -81,7 +82,8 @@ struct run_state {
   }
 };
 
-/// Returns the bytes a rank of the links that are updated, and of the same as read again from their file. Each has the
+/// Returns the bytes a rank of the links that are updated, and of the same before a sweep, or read again from their
+/// file. Each has the
 /// tables and buffers of the sweeps, faces and files, which are an eighth or so. The piece of a file that is being
 /// written comes on top.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
@@ -91,7 +93,7 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   constexpr double sites_of_a_piece = 4096.0;
   const bool writes = !options.output.empty() || !options.checkpoint.empty();
   const double piece = std::min(sites_of_a_piece, static_cast<double>(geometry.local_volume())) * sizeof(site_links);
-  return 1.15 * field * (options.output.empty() ? 1.0 : 2.0) + (writes ? piece : 0.0);
+  return 1.15 * field * 2.0 + (writes ? piece : 0.0);
 }
 
 /// Links without ghosts, and what the runtime takes.
@@ -146,7 +148,12 @@ void do_sweeps(run_state& run, device_links& links) {
   if (run.app.is_root()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
   if (run.done.history.empty()) measure(run, links);
   while (run.done.sweeps_done < options.end() && !run.app.control.should_stop()) {
-    do_one_sweep(run, links);
+    try {
+      do_one_sweep(run, links);
+    } catch (const error& stop) {  // the links are those before the sweep
+      if (stop.status() != exit_status::interrupted) throw;
+      break;
+    }
     const int done = run.done.sweeps_done - options.first_sweep;
     if (done % options.measure_every == 0 || done == options.sweeps) measure(run, links);
     if (done % options.checkpoint_every == 0) keep_checkpoint(run, links);
@@ -208,7 +215,7 @@ void write_files(run_state& run, const gauge_configuration& links) {
   if (run.writes_output()) {
     enter_stage("writing the configuration");
     write_configuration(run, links);
-    check_written(run, links, updates_links(run));
+    if (!run.app.control.stopped()) check_written(run, links, updates_links(run));
   }
   if (!run.options.history.empty() && run.app.is_root()) {
     enter_stage("writing the history");
@@ -345,6 +352,7 @@ exit_status configuration_program::body(app_run& app) {
   const auto links = app.gpu ? links_on_gpu(*app.gpu, start.links) : links_on_cpu(std::move(start.links), app.world);
   run_state run{app, options_, done_};
   do_sweeps(run, *links);
+  const stop_question none(nullptr);  // what there is gets written
   check_links(run, links->on_host(), start);
   write_files(run, links->on_host());
   note_results(run, start, links->on_host());

@@ -149,11 +149,15 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
   bool stops = false;
   for (std::size_t n = 0; n < columns.size(); ++n) {
     stops = stops || (n > 0 && should_stop && should_stop());
-    if (stops)
-      results[n].reference = std::nan("");
-    else
-      judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
-                   source_links);
+    try {
+      if (!stops)
+        judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
+                     source_links);
+    } catch (const error& stop) {
+      if (stop.status() != exit_status::interrupted) throw;
+      stops = true;
+    }
+    if (stops) results[n].reference = std::nan("");
   }
 }
 
@@ -203,8 +207,15 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     run.progress.begin(batch.size() == result.kept.size()
                            ? std::string("solve")
                            : fmt::format("solve of columns {} to {}", batch.front(), batch.back()));
-    run.on.solver.make_sources(run.options.source, batch);
-    const timed_solve solve = plaquette::solve(run.on, run.rule, parameters);
+    std::optional<timed_solve> finished;
+    try {
+      run.on.solver.make_sources(run.options.source, batch);
+      finished = plaquette::solve(run.on, run.rule, parameters);
+    } catch (const error& stop) {
+      if (stop.status() != exit_status::interrupted) throw;
+      return;
+    }
+    const timed_solve& solve = *finished;
     result.solver = solve.report.solver;
     result.batches.push_back({batch, solve.flops, {solve.seconds}});
     result.flops += solve.flops;

@@ -24,8 +24,9 @@ std::string why_exceptional(const std::vector<low_mode>& modes);
 
 /// Adds the check that values, residuals and chiralities are those of the solver's vectors, by the textbook operator.
 /// Collective.
+/// \param two_rows  of links are stored by the solver, where they are in SU(3) to rounding
 void check_modes(verification& checks, const std::vector<low_mode>& modes, int wanted, const multigrid_solver& solver,
-                 const gauge_input& gauge, const fermion_action& action, const communicator& world);
+                 const gauge_input& gauge, bool two_rows, const fermion_action& action, const communicator& world);
 
 /// Returns [{value, residual, chirality, missed}]
 json_document to_json(const std::vector<low_mode>& modes);

@@ -224,6 +224,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   line.parse(argc, argv);
   options.shared = shared.collected();
   require_mass_of_file(line, options.shared.gauge);
+  if (options.shared.action.diagonal() == 0.0)
+    throw input_error("--mass: 4 + m is zero, and the even-odd decomposition divides by it");
   options.command = line.typed();
   options.run_class = find_class("multigrid", raw.size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
@@ -423,13 +425,14 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
     if (ranks < 2.0 || options.whole_from == "never") return false;
     return options.whole_from == "auto" ? std::ranges::find(tried, number) != tried.end() : number >= p.whole_from;
   };
+  const int most_coarsest_steps = (options.chose_coarsest_steps ? 1 : 4) * p.coarsest_steps;
   for (const coarsening& c : p.coarsenings) {
     const double n = 2.0 * c.vectors;
     memory.hierarchy += 2 * level_sites * 2 * rows * c.vectors * 8.0;  // P on the host and packed
     level_sites /= static_cast<double>(volume(c.aggregate));
     memory.hierarchy += level_sites * 19.0 * n * n * 8.0;  // nine matrices, and ten of the red-black system
     if (may_be_whole(++level)) memory.hierarchy += level_sites * ranks * 19.0 * n * n * 8.0;
-    memory.hierarchy += widest * level_sites * n * 8.0 * (2 * std::max(p.k_steps, p.coarsest_steps) + 8);
+    memory.hierarchy += widest * level_sites * n * 8.0 * (2 * std::max(p.k_steps, most_coarsest_steps) + 8);
     rows = c.vectors;
   }
   const int count = p.coarsenings.front().vectors;

@@ -160,7 +160,7 @@ exit_status multigrid_program::body(app_run& run) {
   source_solves solves(run, options_, *solver, gauge);
   try {
     measure(run, *solver, solves, results);
-  } catch (const run_stopped&) {
+  } catch (...) {
     add_solves(run.result, results, options_);  // with what there is
     throw;
   }
@@ -183,8 +183,10 @@ setup_results multigrid_program::set_up(app_run& run, multigrid_solver& solver) 
 void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_solves& solves,
                                 multigrid_results& results) {
   const std::size_t count = std::max<std::size_t>(options_.schedules.size(), 1);
+  const int coarsest_steps = options_.multigrid.coarsest_steps;  // each setup may take more of its own
   for (std::size_t number = 0; number < count; ++number) {
     if (number > 0) choose_vectors(options_, options_.schedules[number]);
+    options_.multigrid.coarsest_steps = coarsest_steps;
     schedule_results schedule{run.stage("setup", [&] { return set_up(run, solver); }), {}, results.all.size()};
     options_.multigrid.set_shape(schedule.setup.tuning.cycle);
     options_.multigrid.coarsest_steps = schedule.setup.tuning.coarsest_steps;
@@ -230,7 +232,8 @@ std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_solver&
       "low modes of gamma_5 M", [&] { return solver.low_modes(probe, [&] { return run.control.should_stop(); }); });
   if (run.is_root()) print_modes(modes);
   run.stop_if_requested();
-  check_modes(run.result.checks, modes, probe.modes, solver, run.gauge(), options_.shared.action, run.world);
+  check_modes(run.result.checks, modes, probe.modes, solver, run.gauge(), run.gpu != nullptr, options_.shared.action,
+              run.world);
   const std::string why = why_exceptional(modes);
   if (why.empty()) return modes;
   if (options_.exceptional == "refuse")

@@ -178,14 +178,14 @@ run_estimate overlap_program::estimate(app_run& run) {
                                        format_bytes(memory.overlap_modes + memory.overlap_basis)));
   if (may_precondition)
     needs.lines.emplace_back(
-        "solves", fmt::format("{} columns at once, their search spaces {} for {:.0f} directions each{}{}",
-                              options_.preconditioner.batch, format_bytes(memory.solve_spaces),
-                              expected_directions(options_, volume, options_.tolerance()),
-                              options_.preconditioner.recycled == 0
-                                  ? ""
-                                  : fmt::format(", fewer for those after the first {}, which begin with {}",
-                                                leading_columns(spin_colours), options_.preconditioner.recycled),
-                              options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
+        "solves",
+        fmt::format(
+            "{} columns at once, their search spaces {} for {:.0f} directions each{}{}", options_.preconditioner.batch,
+            format_bytes(memory.solve_spaces), expected_directions(options_, volume, options_.tolerance()),
+            options_.preconditioner.recycled == 0
+                ? ""
+                : fmt::format(", fewer for later columns, which begin with {}", options_.preconditioner.recycled),
+            options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
   needs.lines.emplace_back(
       "work",
       fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "
@@ -213,6 +213,8 @@ exit_status overlap_program::body(app_run& run) {
   try {
     status = calculate_overlap(run, options_);
   } catch (const run_stopped&) {
+  } catch (const error& stop) {
+    run.note_stop(stop);
   }
   note_stopped(run, status == exit_status::interrupted);
   return run.finish(status);

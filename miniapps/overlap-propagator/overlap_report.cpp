@@ -140,6 +140,7 @@ json_document to_json(const std::vector<stage_record>& stages) {
 
 json_document to_json(const preconditioned_work& work) {
   return {{"directions", work.directions},
+          {"leading_columns", work.leading},
           {"directions_of_a_leading_column", work.directions_of_leading},
           {"recycled_directions", work.recycled},
           {"accurate_signs", work.accurate_signs},
@@ -159,10 +160,10 @@ void print(const preconditioned_work& work) {
       work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
       work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
   if (work.recycled == 0) return;
-  const int leading = leading_columns(spin_colours);
+  const int leading = work.leading;
   fmt::print(
-      "solves     the first {} columns took {:.1f} directions each; the others began with {} of theirs and took "
-      "{:.1f}\n",
+      "solves     columns that came first, {}, took {:.1f} directions each; the others began with {} of columns before "
+      "them, and took {:.1f}\n",
       leading, work.directions_of_leading, work.recycled,
       (work.directions - leading * work.directions_of_leading) / (spin_colours - leading));
 }

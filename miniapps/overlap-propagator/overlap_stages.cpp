@@ -23,6 +23,7 @@ void overlap_stages::measure_kernel() {
   const int block = block_of_search(options);
   const int of_search = std::min(12, overlap_search_of(options).block);
   const auto measured = [&](int columns, precision number) {
+    stop_point();
     return solver.seconds_of_kernel(solver.columns(x, 0, columns), number);
   };
   std::array<double, 7> seconds{measured(1, precision::double_),       measured(block, precision::double_),

@@ -62,6 +62,7 @@ class overlap_stages {
   template <class Value, class State, class Compute, class Worth>
   Value resumable(const std::string& name, double predicted_seconds, const kept_stage<Value>& kept,
                   const kept_stage<search_snapshot<State>>& search, const Compute& compute, const Worth& worth) {
+    const stop_question unless_kept(question_of_stages());
     throttled_checkpoint<State> save(search.file, search.format, run.control, run.world);
     resumed<Value> found = stage(name, predicted_seconds,
                                  [&] { return restored_or(kept.file, kept.format, [&] { return compute(save); }); });
@@ -78,10 +79,16 @@ class overlap_stages {
   template <class Value, class Compute, class Worth>
   Value resumable(const std::string& name, double predicted_seconds, const kept_stage<Value>& kept,
                   const Compute& compute, const Worth& worth) {
+    const stop_question unless_kept(question_of_stages());
     resumed<Value> found = stage(name, predicted_seconds, [&] { return restored_or(kept.file, kept.format, compute); });
     records_.back().restored = found.restored;
     if (!found.restored && worth(found.value)) kept.file.write(kept.format.to_file(found.value));
     return std::move(found.value);
+  }
+
+  /// Returns what stop points do in stages: a run with checkpoints keeps what it has, however long that takes.
+  stop_question::function question_of_stages() const {
+    return options.checkpoint.empty() ? stop_question::current() : nullptr;
   }
 
   /// Notes that fewer modes were found than were sought, so that nothing more is computed.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "common/app/checkpoint.hpp"
 #include "miniapps/shared/possible_figures.hpp"
@@ -16,7 +17,13 @@ app_run::app_run(const shared_options& options, const lattice_geometry& lattice,
       world(ranks),
       geometry(lattice),
       control(ranks, options.time_limit),
-      progress(ranks.rank() == 0) {}
+      progress(ranks.rank() == 0),
+      asks_(control, ranks),
+      question_([this](stop_kind kind) {
+        const bool was_stopped = control.stopped();
+        if (was_stopped ? control.is_overdue() : asks_() && kind == stop_kind::at_once)
+          control.stop_if_requested(stage_now());
+      }) {}
 
 namespace {
 
@@ -50,6 +57,13 @@ void app_run::stop_if_requested() {
   if (!control.should_stop()) return;
   control.note_stop(result.checks);
   throw run_stopped{};
+}
+
+void app_run::note_stop(const error& stop) {
+  if (stop.status() != exit_status::interrupted) throw;
+  if (result.gauge.empty())
+    result.gauge = {{"source", shared.gauge.describe()}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};
+  result.checks.add(std::string("run was not ") + stop.what(), false);
 }
 
 const gauge_input& app_run::gauge() {

@@ -19,6 +19,7 @@
 #include "common/app/timing.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/stop_point.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 #include "miniapps/shared/gauge_input.hpp"
 #include "miniapps/shared/gpu_access.hpp"
@@ -55,6 +56,8 @@ struct app_run {
   void begin(const std::string& step);
   /// Ends the run with exit status 6 where a signal came or the time is over. Collective.
   void stop_if_requested();
+  /// Notes in the report that the run was stopped, as an error of exit status 6 says; throws any other again.
+  void note_stop(const error& stop);
 
   /// Reads or makes the links of --gauge at the first call, adds their checks to the report and prints the plaquette.
   /// Ends the run where it is stopped meanwhile. Collective.
@@ -89,6 +92,8 @@ struct app_run {
   void end_stage(const std::string& name, const stage_clock& clock);
 
   std::optional<gauge_input> gauge_;
+  sparse_stop asks_;
+  stop_question question_;  ///< of the libraries' loops
 };
 
 /// Thrown where a run is stopped in the middle of a step. The report is written, the exit status is 6.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
 #include <utility>
 
+#include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
@@ -18,7 +20,18 @@ class cpu_links final : public device_links {
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
-    updater_.combined_sweep(links_, action, plan, seed, number);
+    constexpr std::int64_t sites_of_a_second = std::int64_t{1} << 15;
+    if (links_.geometry().local_volume() < sites_of_a_second) {
+      const stop_question none(nullptr);  // a sweep ends soon
+      return updater_.combined_sweep(links_, action, plan, seed, number);
+    }
+    before_ = links_;
+    try {
+      updater_.combined_sweep(links_, action, plan, seed, number);
+    } catch (...) {
+      links_ = *before_;
+      throw;
+    }
   }
   void smear(const stout_smearing& smearing) override { links_ = cpu::stout_smeared(links_, smearing, world_); }
   plaquettes measure() override { return cpu::measure_plaquettes(links_, world_); }
@@ -29,6 +42,7 @@ class cpu_links final : public device_links {
   gauge_configuration links_;
   communicator world_;
   cpu::heatbath_updater updater_;
+  std::optional<gauge_configuration> before_;  ///< the last sweep, where it takes seconds
 };
 
 }  // namespace

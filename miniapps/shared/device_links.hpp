@@ -20,7 +20,8 @@ class device_links {
  public:
   virtual ~device_links() = default;
 
-  /// See cpu::heatbath_updater. Collective; it is done when it returns.
+  /// See cpu::heatbath_updater. Collective; it is done when it returns. The links are those before it where a
+  /// `stop_point` throws.
   virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                               std::uint64_t number) = 0;
   /// Makes stout smearing. Collective; it is done when it returns.

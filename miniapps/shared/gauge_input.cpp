@@ -14,6 +14,7 @@
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "miniapps/shared/device_links.hpp"
+#include "miniapps/shared/reunitarise.hpp"
 
 namespace plaquette {
 
@@ -93,16 +94,6 @@ void require_claimed_plaquette(const std::string& path, gauge_file_header& heade
       off));
 }
 
-/// Puts all links back into SU(3); zero ones of an open boundary stay.
-void reunitarise(gauge_configuration& links, const communicator& world) {
-  const std::int64_t sites = links.geometry().local_volume();
-#pragma omp parallel for
-  for (std::int64_t site = 0; site < sites; ++site)
-    for (su3<double>& link : links.at_site(site))
-      if (!(link == su3<double>{})) link = reunitarised(link, [](double x) { return std::sqrt(x); });
-  exchange_ghosts(links, world);
-}
-
 json_document description_of(const gauge_file_header& header) {
   json_document d = {{"format", name_of(header.format)},
                      {"precision_bits", header.precision_bits},
@@ -118,14 +109,32 @@ double file_tolerance(const gauge_file_header& header) {
   return header.precision_bits == 64 && header.distance_from_su3 <= doubles ? doubles : floats;
 }
 
-/// On the GPU where there is one.
-void smear(gauge_input& input, const stout_smearing& smearing, const communicator& world, gpu_access* gpu) {
+/// On the GPU where there is one, a step at a time.
+void smear(gauge_input& input, const stout_smearing& smearing, const communicator& world, run_control& control,
+           gpu_access* gpu) {
   const auto links = gpu ? links_on_gpu(*gpu, input.links) : links_on_cpu(std::move(input.links), world);
-  links->smear(smearing);
+  sparse_stop asks(control, world);
+  for (int step = 0; step < smearing.steps; ++step) {
+    if (asks()) control.stop_if_requested("stout smearing");
+    links->smear({1, smearing.rho, smearing.spatial});
+  }
   input.links = links->take();
 }
 
 }  // namespace
+
+std::string reunitarise(gauge_configuration& links, const gauge_file_header& header, const communicator& world) {
+  const std::int64_t sites = links.geometry().local_volume();
+#pragma omp parallel for
+  for (std::int64_t site = 0; site < sites; ++site)
+    for (su3<double>& link : links.at_site(site))
+      if (!(link == su3<double>{})) link = reunitarised(link, [](double x) { return std::sqrt(x); });
+  exchange_ghosts(links, world);
+  return fmt::format(
+      "re-unitarised: {} links were farther from SU(3) than their precision explains, the worst by "
+      "{:.1e} (limit {:g})",
+      header.links_off_su3, header.distance_from_su3, reunitarisable_distance(header.precision_bits == 32));
+}
 
 extents lattice_of_run(const shared_options& options) {
   if (options.gauge.from != gauge_choice::origin::file) return options.lattice;
@@ -183,11 +192,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
   if (is_file && options.reunitarise) {
     const double off = header.distance_from_su3, limit = reunitarisable_distance(header.precision_bits == 32);
     mended = {{"links_off", header.links_off_su3}, {"distance_before", off}, {"limit", limit}};
-    header.remarks.push_back(
-        fmt::format("re-unitarised: {} links were farther from SU(3) than their precision explains, the worst by "
-                    "{:.1e} (limit {:g})",
-                    header.links_off_su3, off, limit));
-    reunitarise(input.links, world);
+    header.remarks.push_back(reunitarise(input.links, header, world));
     input.judged = {};
     input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);
@@ -202,7 +207,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     smearing = stout_parameters(options.stout);
     smearing["plaquette_before"] = input.plaquette.average;
     if (options.keep_thin_links) input.thin_links = input.links;
-    smear(input, options.stout, world, gpu);
+    smear(input, options.stout, world, control, gpu);
     input.judged = {};
     input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);

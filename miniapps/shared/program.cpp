@@ -134,6 +134,9 @@ exit_status run_parsed(program& app, const communicator& world) {
     return app.body(run);
   } catch (const run_stopped&) {
     return run.finish(exit_status::interrupted);
+  } catch (const error& stop) {
+    run.note_stop(stop);
+    return run.finish(exit_status::interrupted);
   }
 }
 

@@ -2,9 +2,12 @@
 """plaquette-inspect: files of each kind are told apart by content; damaged ones and strangers are refused."""
 import glob
 import os
+import signal
+import struct
 import unittest
 
-from harness import FAILED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, open_boundary_file, run
+from harness import (FAILED, INTERRUPTED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, children, ended,
+                     open_boundary_file, read_until, run, start)
 
 INSPECT = os.environ["PLAQUETTE_INSPECT"]
 MESHES = os.environ["PLAQUETTE_DG_MESHES"]
@@ -39,6 +42,34 @@ class Inspect(CommandLineTest):
         for flow in ("0", "-1", "1:0", "x", "1:1e-9", "nan", "1:"):
             self.assertEqual(self.inspect(path, "--flow", flow).status, UNUSABLE, flow)
         self.assertEqual(self.inspect(path, "--flow").status, UNUSABLE)
+
+    def test_links_alone_and_links_a_little_off(self):
+        file = GaugeFile()
+        data = file.data()
+        path = self.write("links.lime", struct.pack(">IHHQ128s", 0x456789ab, 1, 0xc000, len(data), b"ildg-binary-data") + data)
+        result = self.inspect(path)
+        self.assertEqual((result.status, "--lattice" in result.err), (UNUSABLE, True), result.err)
+        result = self.inspect(path, "--lattice", "4x4x2x4")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn(f"plaquette  {file.plaquette():.11f}"[:-1], result.out)
+        self.assertEqual(self.inspect(path, "--lattice", "4x4x4x4").status, UNUSABLE)
+        file = GaugeFile()
+        file.links[40][1][0] = [(1 + 1e-9) * v for v in file.links[40][1][0]]
+        path = self.write("off", file.bytes())
+        self.assertIn("--reunitarise", self.inspect(path).err)
+        result = self.inspect(path, "--reunitarise", "--flow", "0.02")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("remark     re-unitarised: 1 links", result.out)
+
+    def test_a_signal_ends_the_flow(self):
+        path = self.write("links", GaugeFile().bytes())
+        for ranks in (1, 2) if MPIEXEC else (1,):
+            with start(path, "--flow", "1000", program=INSPECT, ranks=ranks) as process:
+                out = read_until(process, "boundary ")
+                os.kill((children(process.pid) or [process.pid])[-1] if ranks > 1 else process.pid, signal.SIGTERM)
+                result = ended(process, out)
+            self.assertEqual(result.status, INTERRUPTED, result.err)
+            self.assertIn("stopped by signal 15 (Terminated) during the gradient flow", result.err)
 
     def test_a_gauge_file_that_claims_another_plaquette(self):
         file = GaugeFile()

@@ -94,6 +94,38 @@ class Stop(CommandLineTest):
                     result = run(*arguments, "--time-limit", "0.7", program=program, ranks=ranks)
                     assert_stopped(result, "the time limit of 0.7 s")
 
+    def test_in_the_smearing(self):
+        """Minutes of steps; the stages that follow ask as well, and come too late."""
+        stout = ["--lattice", "8x8x8x8", "--gauge", "weak:0.1", "--stout-steps", "1000"]
+        source = ["--lattice", "8x8x8x8", "--gauge", "weak:0.1", "--mass", "0.3", "--source", "gaussian",
+                  "--smearing-steps", "100000"]
+        for program, arguments, stage, ranks in ((SOLVER, [*stout, "--mass", "0.3"], " during stout smearing", 2),
+                                                 (DSLASH_SCALING, stout, " during stout smearing", 1),
+                                                 (SOLVER, source, "", 1), (SOLVER, source, "", 2)):
+            with self.subTest(program=os.path.basename(program), stage=stage, ranks=ranks):
+                result = run(*arguments, "--time-limit", "0.5", "--json", self.path("r.json"), "--force", program=program,
+                             ranks=ranks if MPIEXEC else 1)
+                document = self.assert_stopped(result, f"the time limit of 0.5 s{stage}")
+                self.assertEqual([c["status"] for s in document["solves"] for c in s["columns"]],
+                                 [] if stage else ["interrupted"] * 12)
+
+    def test_a_stopped_operator_run_does_not_block_the_same_run(self):
+        same = ["--lattice", "4x4x4x4", "--operator", "hopping", "--samples", "3", "--json", self.path("r.json")]
+        self.assert_stopped(run(*same, "--time-limit", "1e-6", program=DSLASH_SCALING), "the time limit")
+        other = run(*same, "--seed", "3", program=DSLASH_SCALING)
+        self.assertIn("exists", other.err)
+        result = run(*same, program=DSLASH_SCALING)
+        self.assertEqual(result.status, 0, result.err)
+
+    def test_within_a_combined_sweep(self):
+        """One of minutes: the links are those before it."""
+        result = run("--lattice", "16x16x16x8", "--start", "cold", "--sweeps", "1", "--heatbath", "1", "--overrelaxation",
+                     "1000", "--time-limit", "0.5", "--json", self.path("r.json"), "--output", self.path("u"),
+                     program=MAKE_CONFIGURATION)
+        document = self.assert_stopped(result, "the time limit of 0.5 s")
+        self.assertEqual((document["gauge"]["sweeps_done"], document["gauge"]["plaquette"]), (0, 1.0))
+        self.assertTrue(os.path.exists(self.path("u")))
+
     def test_at_a_time_limit_shorter_than_the_set_up(self):
         for program, arguments, until, _ in self.programs():
             with self.subTest(program=os.path.basename(program), until=until):

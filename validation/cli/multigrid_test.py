@@ -26,8 +26,8 @@ with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
 
 
-#: What is done on the host alone, or is the same wherever fields live. The test of the CPU holds it.
-on_host = unittest.skipIf(DEVICE == "gpu", "the same on every device")
+#: What is done on the host alone, or what other runs hold on other devices.
+on_host = unittest.skipIf(DEVICE == "gpu", "held by the test of the CPU")
 
 
 class Multigrid(CommandLineTest):
@@ -201,6 +201,7 @@ class Multigrid(CommandLineTest):
     @on_host
     def test_bad_input_is_refused_in_one_line(self):
         self.refused(["--load-setup"], *QUICK, "--load-setup", "0")
+        self.refused(["--mass", "4 + m is zero"], "--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--mass", "-4")
         self.refused(["--aggregates: ", "3x2x2x2", "do not divide"], *QUICK, "--aggregates", "3x2x2x2")
         self.refused(["vectors", "96"], *QUICK, "--aggregates", "2x2x2x2", "--vectors", "97")
         self.refused(["--batches", "3"], *QUICK, "--rhs", "3", "--batches", "4")

@@ -300,10 +300,24 @@ class PlotsTest(FolderTest):
         result = self.run_script("report.py", self.report())
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("VERIFIED   PASSED", result.stdout)
-        failed = self.report(lambda r: r.update(verified=False))
+        failed = self.report(lambda r: (r.update(verified=False), r["checks"][0].update(value="nan", passed=False)))
         result = self.run_script("report.py", failed)
         self.assertEqual(result.returncode, 1)
         self.assertIn("VERIFIED   FAILED", result.stdout)
+
+    def test_the_report_script_refuses_a_report_that_contradicts_itself(self):
+        sustained = {"operator": "hopping", "layout": "full", "precision": "double", "reconstruct": 18, "gflops": 2.0}
+        for said, change in (
+                ("verified false, and the checks say otherwise", lambda r: r.update(verified=False)),
+                ("nothing was checked", lambda r: r["checks"].clear()),
+                ("contradict passed true", lambda r: r["checks"][0].update(value=5.0)),
+                ("verified true, and the checks", lambda r: r["checks"][0].update(value="nan", passed=False)),
+                ("its own figures give 2", lambda r: (r.update(app="dslash-scaling", figures=[sustained]), r["fom"].update(
+                    value=1e9, what="hopping full double 18"))),
+                ("the text was changed after the run", lambda r: r.update(checksum="crc32:00000000"))):
+            result = self.run_script("report.py", self.report(change))
+            self.assertEqual((result.returncode, result.stdout), (2, ""), said)
+            self.assertIn(said, result.stderr)
 
 
 if __name__ == "__main__":

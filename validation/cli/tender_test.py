@@ -21,6 +21,14 @@ def tool(name, *arguments):
 
 
 class Tender(CommandLineTest):
+    def test_a_file_in_the_place_of_the_folder_is_refused_before_anything_is_built(self):
+        path = self.write("file", b"mine")
+        done = subprocess.run([os.path.join(ROOT, "plaquette"), "tender", path], check=False, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(done.stderr, f"plaquette: tender: {path}: expected a folder to make, found a file\n")
+        self.assertIn("found a file", tool("tender", path, "--programs", PROGRAMS, "--apps", "multigrid")[1])
+
     def tender(self, *arguments):
         return tool("tender", self.path("out"), "--programs", PROGRAMS, *arguments)
 

@@ -262,6 +262,11 @@ TEST_P(FluxField, has_the_spectra_and_the_index_that_are_known) {
   EXPECT_EQ(found.index(), 3 * known.index);
   EXPECT_EQ(found.zero_plus + found.zero_minus, 3 * known.zero_modes);
   for (const double residual : found.of(found.searched).residuals) EXPECT_LE(residual, search.tolerance);
+  const auto& squares_found = found.of(found.searched).eigenvalues;
+  const auto next = std::ranges::find_if(squares_found, [](double e) { return e > 1e-6; });
+  ASSERT_NE(next, squares_found.end());
+  EXPECT_NEAR(std::sqrt(*next), known.next, printed);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::abs(modes.values[i]), known.lowest, printed) << i;
   // Dense matrices take their time: one field has them.
   if (known.trace == 0.0) return;
   const dense_overlap dense(one_colour(field.links, field.action));
