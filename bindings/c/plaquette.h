@@ -5,7 +5,8 @@
    went wrong in the last call of this thread that failed. No exception leaves the library, and it does not end the program.
 
    Handles are keys, not addresses: zero, freed and foreign ones are refused with PLAQUETTE_INVALID_HANDLE. An object lives
-   as long as others are made of it, whatever has been freed. Calls on a lattice of several ranks are collective.
+   as long as others are made of it, whatever has been freed. Calls on a lattice of several ranks are collective: options,
+   lengths, and which pointers are null, are the same on all of them.
 
    Threads: any number may call at once. Calls on one solver take turns. With several ranks, start MPI with
    MPI_THREAD_MULTIPLE and give each thread a lattice of its own.
@@ -92,11 +93,13 @@ PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[
 
 /* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. What is
    queued on that GPU is waited for before they are read. Any pointer of cudaMalloc or cudaMallocManaged will do; these
-   functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null. */
+   functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null.
+   Creating is collective, and returns PLAQUETTE_NOT_AVAILABLE without a GPU, PLAQUETTE_OUT_OF_MEMORY where it is full. */
 enum { PLAQUETTE_ON_DEVICE = 16 };
 PLAQUETTE_PUBLIC int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice,
                                                     size_t bytes, void** address, int* device);
-/* Copy the first bytes from, or to, memory of the host. */
+/* Copy the first bytes from, or to, memory of the host; PLAQUETTE_UNUSABLE_INPUT for more than there are. Each rank for
+   itself. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_write(plaquette_device_memory memory, const void* from, size_t bytes);
 PLAQUETTE_PUBLIC int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_t bytes);
 
@@ -367,8 +370,8 @@ typedef struct {
 } plaquette_modes;
 #define PLAQUETTE_MODES_DEFAULTS {sizeof(plaquette_modes), 0, 0, NULL, NULL, 0, NULL}
 /* Makes a solver with modes that were found before; null: they are computed. Refuses vectors that are not orthonormal,
-   residuals above 1e-8 of H and above mode_tolerance of D^+ D, and lists that lack a lower mode. Modes of D^+ D are given
-   in both chiralities. */
+   residuals above 1e-8 of H and above mode_tolerance of D^+ D, and in the other chirality above what that implies. Refuses
+   lists that lack a lower mode, or have zero modes of D^+ D only. Modes of D^+ D are given in both chiralities. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* overlap, plaquette_gauge gauge,
                                                          const plaquette_overlap_options* options,
                                                          const plaquette_modes* of_h, const plaquette_modes* of_d_plus,

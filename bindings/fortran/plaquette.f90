@@ -502,6 +502,20 @@ contains
     code = c_read(gauge, lattice, trim(file) // c_null_char)
   end function
 
+  !> Returns the extents of the lattice of a file.
+  integer(c_int) function plaquette_gauge_file_extents(file, extents) result(code)
+    character(len=*), intent(in) :: file
+    integer(c_int), intent(out) :: extents(4)
+    interface
+      integer(c_int) function c_extents(file, extents) bind(c, name='plaquette_gauge_file_extents')
+        import
+        character(kind=c_char), intent(in) :: file(*)
+        integer(c_int), intent(out) :: extents(4)
+      end function
+    end interface
+    code = c_extents(trim(file) // c_null_char, extents)
+  end function
+
   !> Writes an ILDG file; an existing one is kept unless `replace` is 1.
   integer(c_int) function plaquette_gauge_write(gauge, file, replace) result(code)
     type(plaquette_gauge), intent(in) :: gauge

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "common/error.hpp"
@@ -20,6 +21,8 @@ std::optional<error> error_of(const std::function<void()>& work) {
     return e;
   } catch (const std::bad_alloc&) {
     return error(exit_status::out_of_memory, "not enough memory for a field of this lattice");
+  } catch (const std::length_error&) {  // a container needed more than can be addressed
+    return error(exit_status::out_of_memory, "not enough memory: a size is beyond what can be addressed");
   } catch (const std::exception& e) {
     return error(exit_status::internal_error, e.what());
   }

@@ -10,8 +10,8 @@
 namespace plaquette {
 
 /// Runs `work` (which must not communicate) on every rank. Where it threw on any, every rank throws what the lowest
-/// such rank threw. That is input_error, output_error, memory_error (also for std::bad_alloc) or, for anything else,
-/// error with exit_status::internal_error. Collective.
+/// such rank threw. That is input_error, output_error, memory_error (also for std::bad_alloc, std::length_error) or,
+/// for anything else, error with exit_status::internal_error. Collective.
 void on_all_ranks_or_none(const communicator& comm, const std::function<void()>& work);
 
 }  // namespace plaquette

@@ -36,6 +36,18 @@ namespace {
 
 namespace {
 
+/// Makes the device current at its end that was at its beginning.
+class device_kept {
+ public:
+  device_kept() { check(cudaGetDevice(&before_)); }
+  ~device_kept() { (void)cudaSetDevice(before_); }
+  device_kept(const device_kept&) = delete;
+  device_kept& operator=(const device_kept&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 /// Makes the device current that memory is of; the one before at the end.
 class device_of_memory {
  public:
@@ -45,13 +57,9 @@ class device_of_memory {
     if (status != cudaSuccess) (void)cudaGetLastError();  // it is answered for
     if (status != cudaSuccess || (known.type != cudaMemoryTypeDevice && known.type != cudaMemoryTypeManaged))
       refuse(name, known.type == cudaMemoryTypeHost ? "page-locked memory of the host" : "memory of the host");
-    check(cudaGetDevice(&before_));
     check(cudaSetDevice(known.device));
     check(cudaDeviceSynchronize());
   }
-  ~device_of_memory() { (void)cudaSetDevice(before_); }
-  device_of_memory(const device_of_memory&) = delete;
-  device_of_memory& operator=(const device_of_memory&) = delete;
 
   void copy(void* to, const void* from, std::size_t bytes, const char* name) const {
     const cudaError_t status = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
@@ -60,15 +68,17 @@ class device_of_memory {
       refuse_length(name, bytes);
     }
     check(status);
+    check(cudaDeviceSynchronize());  // a copy from pageable memory may return before it is done
   }
 
  private:
-  int before_ = 0;
+  device_kept kept_{};
 };
 
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_for_caller(int device, std::size_t bytes) {
+  const device_kept kept;
   return allocate_on_device(device, bytes);
 }
 void require_memory_of_host(const void* address, const char* name) {

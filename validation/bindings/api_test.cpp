@@ -427,11 +427,12 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
   EXPECT_TRUE(b.verdict().passed) << b.verdict().text;
   EXPECT_LE(largest_ratio(a.pion(), b.pion()), 4e-6);  // two solutions of 1e-7, |D(m)^-1| <= 1 / m
 
-  kept_modes rough = h;  // good enough for modes of D and for 1e-7, too rough for 1e-10
+  kept_modes rough = h;  // good enough for modes of D, too rough for solves: sign(H) errs by 1e-8 and more
   for (std::size_t i = 0; i < rough.values.size(); ++i) rough.values[i] += rough.values[i] > 0.0 ? 4e-9 : -4e-9;
   plq::overlap_solver of_rough = make(rough, plus, minus);
   EXPECT_TRUE(of_rough.modes(plq::mode_kind::kernel).verdict.passed);
-  expect_error(plq::code::unusable_input, "tolerance", [&] { of_rough.solve({}, masses, {.tolerance = 1e-10}); });
+  for (const double tolerance : {1e-7, 1e-10})
+    expect_error(plq::code::unusable_input, "tolerance", [&] { of_rough.solve({}, masses, {.tolerance = tolerance}); });
 
   const auto refused = [&](const std::string& words, const kept_modes& x, const kept_modes& y, const kept_modes& z) {
     expect_error(plq::code::unusable_input, words, [&] { make(x, y, z); });
@@ -441,6 +442,10 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
   refused("V^+ V - 1", wrong, plus, minus);
   wrong = h, wrong.values[2] *= -1.0;
   refused("|H v - lambda v| of number 2", wrong, plus, minus);
+  refused("is missing", h.without(1), plus, minus);
+  const bool has_plus = !plus.values.empty();
+  wrong = has_plus ? plus : minus, wrong.values.back() += 1e-4;
+  refused("|D^+ D v - e v|", h, has_plus ? wrong : plus, has_plus ? minus : wrong);
 #ifndef PLAQUETTE_TEST_GPU_BACKEND  // what follows is the same on all devices
   wrong = h, wrong.values[1] += 1e-7;
   refused("|H v - lambda v| of number 1", wrong, plus, minus);
@@ -450,16 +455,21 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
   refused("at least", wrong, plus, minus);
   wrong = h, wrong.vectors[7] = std::numeric_limits<double>::quiet_NaN();
   refused("finite", wrong, plus, minus);
-  refused("is missing", h.without(1), plus, minus);
   refused("other chirality", h, minus, plus);
-  const bool has_plus = !plus.values.empty();
-  wrong = has_plus ? plus : minus, wrong.values.back() += 1e-4;
-  refused("|D^+ D v - e v|", h, has_plus ? wrong : plus, has_plus ? minus : wrong);
   refused("is missing", h, has_plus ? plus.without(0) : plus, has_plus ? minus : minus.without(0));
   // Modes of other links are no modes of these.
   expect_error(plq::code::unusable_input, "|H v - lambda v|", [&] {
     plq::make_overlap_solver(field_of(cpu::weak_field_configuration(lattice_geometry(tiny), 0.2, 6, {})), options,
                              {h.given(), plus.given(), minus.given()});
+  });
+  // On unit links a constant is a zero mode, one of six in each chirality: a list of it alone tells of no other.
+  kept_modes constant = h;
+  constant.values = {0.0}, constant.vectors.assign(tiny_reals, 0.0), constant.layout.basis = {};
+  for (std::size_t site = 0; site < 32; ++site) constant.vectors[24 * site] = 1.0 / std::sqrt(32.0);
+  const plq::overlap_options periodic{.kernel_modes = 4, .boundary_phase = {1.0, 1.0, 1.0, 1.0}};
+  expect_error(plq::code::unusable_input, "zero modes only", [&] {
+    plq::make_overlap_solver(field_of(cpu::unit_configuration(lattice_geometry(tiny))), periodic,
+                             {{}, constant.given(), {}});
   });
 #endif
 }

@@ -21,6 +21,7 @@ program own_array
   complex(c_double_complex) :: baryon(8)
   integer(c_size_t) :: points
   integer(c_int) :: code
+  integer(c_int) :: found(4)
   integer :: mu, x, y, z, t, n, spin, colour
   real(c_double) :: a, b, worst
   character(len=256) :: file
@@ -47,6 +48,8 @@ program own_array
   if (command_argument_count() > 0) then
     call get_command_argument(1, file)
     call check(plaquette_gauge_write(gauge, file, 1))
+    call check(plaquette_gauge_file_extents(file, found))
+    call require(all(found == extents), 'the file has the extents of the lattice')
   end if
   action%mass = 0.2_c_double
   action%csw = 1

@@ -52,6 +52,13 @@ class Exported:
         return 1, 0
 
 
+class ExportedAsOfGpu(Exported):
+    """The same, named memory of a GPU."""
+
+    def __dlpack__(self, stream=None):
+        return _arrays.to_dlpack(self, self.array.ctypes.data, self.array.shape, self.array.dtype, (2, 0))
+
+
 class OnlyDlpack:
     """An array on a GPU that has no other interface, as jax may be."""
 
@@ -307,8 +314,13 @@ class Calls(unittest.TestCase):
             np.testing.assert_array_equal(m.apply(OnlyDlpack(on_gpu(b))).numpy(), m.apply(b))
             out = on_gpu(np.empty((12, *b.shape), np.complex128))
             np.testing.assert_array_equal(self.quark.columns(out).numpy(), self.quark.columns())
-            with self.assertRaises(plaquette.PlaquetteError):
-                self.solver.solve_for(on_gpu(b), x=np.empty_like(b))
+            for x in (np.empty_like(b), OnlyDlpack(on_gpu(b))):  # the second may be one that cannot be written
+                with self.assertRaises(plaquette.PlaquetteError):
+                    self.solver.solve_for(on_gpu(b), x=x)
+            del taken, x
+            gc.collect()
+            _arrays.forget_unused()
+            self.assertEqual(len(_arrays._exported), 0)
         else:
             with self.assertRaises(plaquette.PlaquetteError) as caught:
                 plaquette.DeviceArray.of(self.lattice, b)
@@ -351,11 +363,19 @@ class Calls(unittest.TestCase):
         self.assertEqual(len(_arrays._exported), held - 1)
         capsule = exported.__dlpack__()
         del capsule  # nobody took it
+        _arrays.forget_unused()
         self.assertEqual(len(_arrays._exported), held - 1)
         self.assertEqual(plaquette.Gauge(self.lattice, exported).plaquette(), self.links.plaquette())
         taken = _arrays._from_dlpack(Exported(array), "links")
-        self.assertEqual((taken.shape, taken.strides, taken.dtype, taken.address),
-                         (array.shape, array.strides, array.dtype, array.ctypes.data))
+        self.assertEqual((taken.shape, taken.strides, taken.dtype, taken.address, taken.writeable),
+                         (array.shape, array.strides, array.dtype, array.ctypes.data, False))
+        del taken
+        _arrays.forget_unused()
+        held = len(_arrays._exported)
+        with self.assertRaises((BufferError, RuntimeError)):  # numpy's own words, not SystemError
+            np.from_dlpack(ExportedAsOfGpu(array))
+        _arrays.forget_unused()
+        self.assertEqual(len(_arrays._exported), held)
 
     def test_reproducible_sums(self):
         lattice = plaquette.Lattice(EXTENTS, reproducible=True)

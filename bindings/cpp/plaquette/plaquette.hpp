@@ -140,7 +140,8 @@ enum class gauge_condition { landau, coulomb };
 class gauge_field {
  public:
   /// Copies links. Throws error(unusable_input), on all ranks, where the array is not where the layout says, or too
-  /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3).
+  /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3). An address of
+  /// a GPU in place of one of the host is known once this library uses a GPU.
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
   /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.
@@ -446,9 +447,11 @@ class overlap_solver {
   const lattice& on() const;
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
-  int mode_count(mode_kind of) const;
+  int mode_count(mode_kind of) const;                     ///< the same on all ranks; no communication
+  /// Returns eigenvalues, and residuals that are computed here. Collective.
   mode_list modes(mode_kind of) const;
-  /// Copies the vectors of modes(of), a column each.
+  /// Copies the vectors of modes(of), a column each. Throws error(unusable_input), on all ranks, where the layout
+  /// leaves the array or two numbers share a place. Collective.
   void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
   double setup_seconds() const;
 
@@ -462,8 +465,10 @@ class overlap_solver {
 /// Returns a solver with its modes. Throws error(no_convergence) where they were not found.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options = {});
 /// Returns a solver with modes that another one, or another program, has found. Throws error(unusable_input) where they
-/// are not orthonormal, where a residual is too large, and where a lower mode is missing. Their numbers take the place
-/// of those in the options; mode_tolerance holds for modes of D, and 1e-8 for |H v - lambda v|.
+/// are not orthonormal, where a residual is too large, and where a lower mode is missing or may be: modes of D that are
+/// all zero modes. Throws error(no_convergence) where the search for one ended too early. Their numbers take the place
+/// of those in the options; mode_tolerance holds for modes of D, in the other chirality what that implies, and 1e-8 for
+/// |H v - lambda v|. Counts and eigenvalues are the same on all ranks. Collective.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,
                                    const overlap_modes_given& given);
 

@@ -73,12 +73,14 @@ bool has_gpu() {
 }
 
 void require_gpu() {
+  constexpr auto not_available = static_cast<exit_status>(code::not_available);
 #ifdef PLAQUETTE_API_WITH_GPU
   if (gpu::device_count() == 0)
-    throw error(code::not_available, "device gpu: no GPU was found, or no driver for it; device cpu is there");
+    throw plaquette::error(not_available, "device gpu: no GPU was found, or no driver for it; device cpu is there");
 #else
-  throw error(code::not_available,
-              "device gpu: this library was built without CUDA (PLAQUETTE_CUDA=ON builds it); device cpu is there");
+  throw plaquette::error(
+      not_available,
+      "device gpu: this library was built without CUDA (PLAQUETTE_CUDA=ON builds it); device cpu is there");
 #endif
 }
 
@@ -93,7 +95,7 @@ std::atomic<bool> uses_gpu = false;  ///< where it is false, no call has to star
 std::shared_ptr<const device_context> open_device(const lattice& on, device which) {
   lattice::state& here = *on.get();
   if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
-  require_gpu();
+  on_all_ranks_or_none(here.comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
   uses_gpu = true;
   if (!here.gpu) {
@@ -113,35 +115,39 @@ std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device whic
     options.columns = columns;
     return cpu::make_dg_solver(domain, options);
   }
+  on_all_ranks_or_none(domain.comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
-  require_gpu();
+  uses_gpu = true;
   const gpu::rank_map map(domain.comm);
   return gpu::make_dg_solver(domain, in_single ? plaquette::precision::single : plaquette::precision::double_, columns,
                              gpu::queue(map.device_for(domain.comm.rank())));
 #else
-  require_gpu();
   return nullptr;
 #endif
 }
 
 std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device) {
-  require_gpu();
+  const communicator& comm = on.get()->comm;
+  on_all_ranks_or_none(comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
   uses_gpu = true;
-  const communicator& comm = on.get()->comm;
   device = gpu::rank_map(comm).device_for(comm.rank());
-  return gpu::allocate_for_caller(device, bytes);
+  std::shared_ptr<void> made;
+  on_all_ranks_or_none(comm, [&] { made = gpu::allocate_for_caller(device, bytes); });
+  return made;
 #else
-  (void)on, (void)bytes, (void)device;
+  (void)bytes, (void)device;
   return nullptr;
 #endif
 }
 
 #ifdef PLAQUETTE_API_WITH_GPU
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
+  uses_gpu = true;
   gpu::copy_from_caller(to, from, bytes, name);
 }
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
+  uses_gpu = true;
   gpu::copy_to_caller(to, from, bytes, name);
 }
 void require_address_of_host(const void* address, const char* name) {

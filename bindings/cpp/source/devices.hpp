@@ -31,23 +31,23 @@ class device_context {
                                                           const overlap_settings& settings) const = 0;
 };
 
-/// Returns a device for a lattice: of the CPU a new one each time, of the GPU the one of that lattice. Throws
-/// error(not_available) where there is no such device. Collective.
+/// Returns a device for a lattice: of the CPU a new one each time, of the GPU the one of that lattice. Throws,
+/// on all ranks and as require_gpu() does, where one has no such device. Collective.
 std::shared_ptr<const device_context> open_device(const lattice& on, device which);
 
-/// Returns a solver of nodal DG for a domain, which must outlive it. Throws error(not_available) as above. Collective.
+/// Returns a solver of nodal DG for a domain, which must outlive it. Throws as above. Collective.
 std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device which, bool in_single, int columns);
 
-/// Returns memory of the GPU of this rank. Throws error(not_available) as above. Collective.
+/// Returns memory of the GPU of this rank. Throws as above. Collective.
 /// \param device  becomes its number
 std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device);
 /// Copies from, or to, memory of a GPU that is a caller's. Throws input_error where it is not.
 /// \param name  of the caller's array, for messages
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name);
-/// Throws error(not_available) where there is no GPU.
+/// Throws what guarded() makes error(not_available) of where there is no GPU.
 void require_gpu();
-/// Throws input_error for an address on a GPU that this process uses.
+/// Throws input_error for an address on a GPU, once this library uses a GPU.
 void require_address_of_host(const void* address, const char* name);
 
 /// A caller's array where the host reads and writes it: itself, or a copy of what lies on a GPU.
@@ -57,9 +57,9 @@ class array_on_host {
   /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. Collective.
   array_on_host(std::span<Real> given, memory where, const lattice& on, const char* name)
       : given_(given), name_(name), is_copy_(where == memory::device) {
-    if (is_copy_) require_gpu();
     on_all_ranks_or_none(on.get()->comm, [&] {
       if (!is_copy_) return require_address_of_host(given_.data(), name_);
+      require_gpu();
       copy_.resize(given_.size());
       copy_from_gpu(copy_.data(), given_.data(), given_.size_bytes(), name_);
     });

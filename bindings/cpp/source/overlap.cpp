@@ -83,7 +83,7 @@ void require_sign_of_reference(overlap_solver::state& s, double delta) {
   constexpr double rounding = 1e-12;
   const double finer = std::max(1e-13, 0.1 * delta);
   if (s.has_given_kernel) {
-    require_at_most(s.kernel_error, 10.0 * delta, code::unusable_input,
+    require_at_most(s.kernel_error, delta, code::unusable_input,
                     "error of sign(H) that residuals of the given modes of H leave; give better ones, or a larger "
                     "tolerance");
     const double of_square = std::min(finer, 1e-10);
@@ -131,10 +131,12 @@ vectors_handle vectors_of(overlap_solver::state& s, mode_kind of, const given_mo
   if (count > most_modes)
     throw error(code::unusable_input, called + ": expected at most 4096, found " + std::to_string(given.values.size()));
   const auto size = [&](double value) { return of == mode_kind::kernel ? std::abs(value) : value; };
-  for (std::size_t i = 0; i < given.values.size(); ++i)
-    if (!std::isfinite(given.values[i]) || (i > 0 && size(given.values[i]) < size(given.values[i - 1])))
-      throw error(code::unusable_input, called + ": expected finite eigenvalues that ascend, found " +
-                                            std::to_string(given.values[i]) + " at place " + std::to_string(i));
+  on_all_ranks_or_none(on.get()->comm, [&] {
+    for (std::size_t i = 0; i < given.values.size(); ++i)
+      if (!std::isfinite(given.values[i]) || (i > 0 && size(given.values[i]) < size(given.values[i - 1])))
+        throw input_error(called + ": expected finite eigenvalues that ascend, found " +
+                          std::to_string(given.values[i]) + " at place " + std::to_string(i));
+  });
   array_on_host<const double> array(given.vectors, given.layout.memory, on, called.c_str());
   require_spinors(array.get(), true, count, given.layout, on, called.c_str());
   double other = 0.0;
@@ -191,21 +193,25 @@ overlap_modes given_overlap_modes(overlap_solver::state& s, const overlap_modes_
         static_cast<int>(std::ranges::count_if(from.values, [](double e) { return std::abs(e) < is_zero; }));
     if (!from.values.empty()) last = std::max(last, from.values.back());
   }
+  const double bound = 0.998 * last;
+  if (!(bound > is_zero))  // a zero mode that is missing would not show
+    throw error(code::unusable_input, "modes of D: expected one above 0 at least, found zero modes only");
   modes.searched = modes.zero_plus == 0 && !modes.plus.eigenvalues.empty() ? +1 : -1;
   for (const mode_kind of : {mode_kind::plus, mode_kind::minus}) {
     auto& to = modes.of(chirality(of));
     if (!to.eigenvalues.empty()) to.residuals = s.solver->residuals(s.sign, chirality(of), to, delta);
     require_residuals(of, to.residuals, tolerances_of(s, chirality(of)));
   }
-  const double bound = 0.998 * last;
-  if (bound > is_zero)
-    for (const mode_kind of : {mode_kind::plus, mode_kind::minus}) {
-      const double found =
-          s.solver->probe_complement(s.sign, chirality(of), modes.of(chirality(of)).vectors, bound).lowest;
-      if (!(found >= bound))
-        throw error(code::unusable_input, std::string(name(of)) + ": expected all below " + std::to_string(bound) +
-                                              ", found one of e <= " + std::to_string(found) + " that is missing");
-    }
+  for (const mode_kind of : {mode_kind::plus, mode_kind::minus}) {
+    const complement_probe found =
+        s.solver->probe_complement(s.sign, chirality(of), modes.of(chirality(of)).vectors, bound);
+    if (!(found.lowest >= bound))
+      throw error(code::unusable_input, std::string(name(of)) + ": expected all below " + std::to_string(bound) +
+                                            ", found one of e <= " + std::to_string(found.lowest) + " that is missing");
+    if (!found.settled)
+      throw error(code::no_convergence, std::string(name(of)) + ": the search for missing modes below " +
+                                            std::to_string(bound) + " ended too early; give more modes");
+  }
   return modes;
 }
 

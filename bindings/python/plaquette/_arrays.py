@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +29,8 @@ _Delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _api = ctypes.pythonapi
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", _api))
 _pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
-_raw_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
-_raw_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
-_exported: dict[int, Any] = {}  # what tensors that others hold need
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_exported: dict[int, Any] = {}  # what tensors that others hold need, and last a list of the capsule
 
 
 @_Delete
@@ -38,10 +38,18 @@ def _forget(tensor: int) -> None:
     _exported.pop(tensor, None)
 
 
-@_Delete
-def _forget_unused(capsule: int) -> None:
-    if _raw_is_valid(capsule, _NAME):  # else its consumer forgets
-        _forget(_raw_pointer_in(capsule, _NAME))
+def _holders(held: list) -> int:
+    return sys.getrefcount(held[0])
+
+
+_ONLY_OURS = _holders([object()])
+
+
+def forget_unused() -> None:
+    """Frees what nobody took. A destructor of the capsule would lose the exception that ends it: Python code runs there."""
+    for tensor, kept in list(_exported.items()):
+        if _holders(kept[-1]) <= _ONLY_OURS and _is_valid(kept[-1][0], _NAME):  # else its consumer forgets
+            _exported.pop(tensor, None)
 
 
 def to_dlpack(owner: Any, address: int, shape: tuple[int, ...], dtype: Any, device: tuple[int, int]) -> Any:
@@ -49,9 +57,11 @@ def to_dlpack(owner: Any, address: int, shape: tuple[int, ...], dtype: Any, devi
     lengths = (ctypes.c_int64 * len(shape))(*shape)
     tensor = _Tensor(data=address, device_type=device[0], device_id=device[1], ndim=len(shape), code=_CODES[dtype.kind],
                      bits=8 * dtype.itemsize, lanes=1, shape=lengths, deleter=ctypes.cast(_forget, ctypes.c_void_p))
+    forget_unused()
     at = ctypes.addressof(tensor)
-    _exported[at] = (tensor, lengths, owner)
-    return _new(at, _NAME, ctypes.cast(_forget_unused, ctypes.c_void_p))
+    capsule = _new(at, _NAME, None)
+    _exported[at] = (tensor, lengths, owner, [capsule])
+    return capsule
 
 
 @dataclass(frozen=True)
@@ -76,14 +86,15 @@ def _dense(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _from_dlpack(array: Any, what: str) -> Given:
-    capsule = array.__dlpack__(stream=-1)  # the library waits for all that is queued
+    # The library waits for all that is queued. Such a tensor does not say whether it may be written: it is not.
+    capsule = array.__dlpack__(stream=-1)
     t = _Tensor.from_address(_pointer_in(capsule, _NAME))
     kinds = {code: kind for kind, code in _CODES.items()}
     if t.code not in kinds or t.lanes != 1 or t.bits % 8 != 0:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex numbers, found type {t.code} of DLPack")
     dtype, shape = np.dtype(f"{kinds[t.code]}{t.bits // 8}"), tuple(t.shape[:t.ndim])
     strides = tuple(dtype.itemsize * step for step in t.strides[:t.ndim]) if t.strides else _dense(shape, dtype.itemsize)
-    return Given(shape, dtype, strides, (t.data or 0) + t.byte_offset, True, True, capsule)
+    return Given(shape, dtype, strides, (t.data or 0) + t.byte_offset, True, False, capsule)
 
 
 def given(array: Any, what: str) -> Given:
@@ -116,6 +127,7 @@ class DeviceArray:
 
     def __init__(self, lattice: Any, shape: tuple[int, ...], dtype: Any = np.complex128):
         self.shape, self.dtype, self.lattice = tuple(shape), np.dtype(dtype), lattice
+        forget_unused()
         self.nbytes = self.dtype.itemsize * int(np.prod(self.shape))
         self._handle, address, number = _c.DeviceMemory(), ctypes.c_void_p(), ctypes.c_int()
         _c.call("plaquette_device_memory_create", ctypes.byref(self._handle), lattice._handle, self.nbytes,
