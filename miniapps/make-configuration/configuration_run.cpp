@@ -82,10 +82,9 @@ struct run_state {
   }
 };
 
-/// Returns the bytes a rank of the links that are updated, and of the same before a sweep, or read again from their
-/// file. Each has the
-/// tables and buffers of the sweeps, faces and files, which are an eighth or so. The piece of a file that is being
-/// written comes on top.
+/// Returns the bytes a rank of the links that are updated, and of the same before a long sweep, or read again from
+/// their file. Each has the tables and buffers of the sweeps, faces and files, which are an eighth or so. The piece of
+/// a file that is being written comes on top.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
@@ -93,7 +92,8 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   constexpr double sites_of_a_piece = 4096.0;
   const bool writes = !options.output.empty() || !options.checkpoint.empty();
   const double piece = std::min(sites_of_a_piece, static_cast<double>(geometry.local_volume())) * sizeof(site_links);
-  return 1.15 * field * 2.0 + (writes ? piece : 0.0);
+  const bool keeps = options.shared.device == "cpu" && keeps_links_of_sweep(geometry);
+  return 1.15 * field * (keeps || !options.output.empty() ? 2.0 : 1.0) + (writes ? piece : 0.0);
 }
 
 /// Links without ghosts, and what the runtime takes.

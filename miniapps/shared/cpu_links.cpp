@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <optional>
 #include <utility>
 
 #include "common/stop_point.hpp"
@@ -20,16 +19,15 @@ class cpu_links final : public device_links {
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
-    constexpr std::int64_t sites_of_a_second = std::int64_t{1} << 15;
-    if (links_.geometry().local_volume() < sites_of_a_second) {
+    if (!keeps_links_of_sweep(links_.geometry())) {
       const stop_question none(nullptr);  // a sweep ends soon
       return updater_.combined_sweep(links_, action, plan, seed, number);
     }
-    before_ = links_;
+    gauge_configuration before = links_;
     try {
       updater_.combined_sweep(links_, action, plan, seed, number);
     } catch (...) {
-      links_ = *before_;
+      links_ = std::move(before);
       throw;
     }
   }
@@ -42,7 +40,6 @@ class cpu_links final : public device_links {
   gauge_configuration links_;
   communicator world_;
   cpu::heatbath_updater updater_;
-  std::optional<gauge_configuration> before_;  ///< the last sweep, where it takes seconds
 };
 
 }  // namespace

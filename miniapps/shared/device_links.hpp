@@ -33,6 +33,11 @@ class device_links {
   virtual gauge_configuration take() = 0;
 };
 
+/// Returns whether a sweep on a CPU takes so long that it heeds a stop. It then holds the links as they were, too.
+inline bool keeps_links_of_sweep(const lattice_geometry& geometry) {
+  return geometry.local_volume() >= std::int64_t{1} << 15;
+}
+
 /// Returns a configuration with its ghosts filled.
 std::unique_ptr<device_links> links_on_cpu(gauge_configuration links, const communicator& world);
 std::unique_ptr<device_links> links_on_gpu(gpu_access& gpu, const gauge_configuration& links);

@@ -46,7 +46,9 @@ atexit.register(shutil.rmtree, SESSIONS, True)
 
 
 def environment(ranks=1):
-    settings = dict(os.environ, OMPI_MCA_orte_tmpdir_base=SESSIONS)
+    # Runs that start at the same time would make one folder twice.
+    sessions = tempfile.mkdtemp(dir=SESSIONS, prefix="") if ranks > 1 else SESSIONS
+    settings = dict(os.environ, OMPI_MCA_orte_tmpdir_base=sessions)
     settings.setdefault("OMP_NUM_THREADS", "1")
     settings.setdefault("OMP_WAIT_POLICY", "passive")  # threads of tests side by side wait asleep
     settings.setdefault("PLAQUETTE_COPY_MIB", "16")  # most of what a program takes that solves on 4^4 is its measurement
