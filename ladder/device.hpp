@@ -12,11 +12,14 @@
 
 #ifdef __CUDACC__
 #define LADDER_BOTH __host__ __device__
+#define LADDER_PLACE on_device
 #else
 #define LADDER_BOTH
+#define LADDER_PLACE on_host
 #endif
 
-namespace ladder {
+/// Rungs of the library are plain C++ and are linked with the kernels: what differs between both has a name of its own.
+namespace ladder::inline LADDER_PLACE {
 
 #ifdef __CUDACC__
 inline void check(cudaError_t error) {
@@ -108,4 +111,4 @@ class device_array {
 #endif
 };
 
-}  // namespace ladder
+}  // namespace ladder::inline LADDER_PLACE

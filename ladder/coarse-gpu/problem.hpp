@@ -43,6 +43,8 @@ struct arrays {
 /// How the numbers of a matrix lie.
 enum class order { by_rows, by_columns };
 
+inline namespace LADDER_PLACE {
+
 template <order by>
 class coarse_rung : public rung {
  public:
@@ -96,5 +98,7 @@ class coarse_rung : public rung {
     return to;
   }
 };
+
+}  // namespace LADDER_PLACE
 
 }  // namespace ladder::coarse_gpu
