@@ -10,7 +10,7 @@ namespace plaquette {
 
 /// Says where a stop point stands.
 enum class stop_kind {
-  at_once,  ///< where nobody else asks: it throws when the run is to stop
+  at_once,  ///< where no other code asks: it throws when the run is to stop
   late      ///< in loops whose owner asks, between longer steps: it throws half a second after the run was to stop
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a wheel of the package and a library that was built: make_wheel.py BUILD/bindings/libplaquette_c.so [FOLDER]
-pip installs it without a compiler, on machines that have what the library is linked with (ldd tells)."""
+"""Makes a wheel of the package and a library that was built: make_wheel.py BUILD/bindings/libplaquette_c.so [FOLDER].
+pip installs it without a compiler. The machine needs what the library is linked with (ldd tells)."""
 import base64
 import hashlib
 import os

@@ -13,8 +13,8 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// A pair whose low part may overlap the high one, as sums leave it: sums and products cost half as many operations as
-/// those of float_pair, and err by some 2^-47 of the magnitudes that are added. (This file is compiled without
+/// A pair whose low part may overlap the high one, as sums leave it. Sums and products cost half as many operations as
+/// those of float_pair. They err by some 2^-47 of the magnitudes that are added. (This file is compiled without
 /// contraction, which would spoil the exact sums.)
 struct loose_pair {
   float high = 0.0F, low = 0.0F;

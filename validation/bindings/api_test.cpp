@@ -493,7 +493,7 @@ TEST(DeviceMemory, IsTakenAndFilled) {
   const plq::gauge_field field(lattice, numbers_in(u), layout);
   EXPECT_EQ(field.plaquette(), field_of(weak_links(small)).plaquette());
   expect_error(plq::code::unusable_input, "memory of the host", [&] { plq::gauge_field(lattice, links, layout); });
-  if (gpu::kernels_run_on_host())  // a GPU tells only of memory that is nobody's
+  if (gpu::kernels_run_on_host())  // a GPU tells only of memory without an owner
     expect_error(plq::code::unusable_input, "found fewer", [&] {
       plq::gauge_field(lattice, std::span(static_cast<double*>(u.address()), links.size() + 1), layout);
     });

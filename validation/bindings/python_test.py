@@ -362,7 +362,7 @@ class Calls(unittest.TestCase):
         gc.collect()
         self.assertEqual(len(_arrays._exported), held - 1)
         capsule = exported.__dlpack__()
-        del capsule  # nobody took it
+        del capsule  # it was not taken
         _arrays.forget_unused()
         self.assertEqual(len(_arrays._exported), held - 1)
         self.assertEqual(plaquette.Gauge(self.lattice, exported).plaquette(), self.links.plaquette())

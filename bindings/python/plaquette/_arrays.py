@@ -46,7 +46,7 @@ _ONLY_OURS = _holders([object()])
 
 
 def forget_unused() -> None:
-    """Frees what nobody took. A destructor of the capsule would lose the exception that ends it: Python code runs there."""
+    """Frees what was not taken. A destructor of the capsule would lose the exception that ends it: Python code runs there."""
     for tensor, kept in list(_exported.items()):
         if _holders(kept[-1]) <= _ONLY_OURS and _is_valid(kept[-1][0], _NAME):  # else its consumer forgets
             _exported.pop(tensor, None)
