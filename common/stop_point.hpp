@@ -3,6 +3,7 @@
 /// Points in long loops of the libraries where a run that is to stop leaves them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -31,6 +32,10 @@ class stop_question {
  private:
   function before_;
 };
+
+/// Sites of a rank between two stop points: a loop over them takes a millisecond or more. On smaller lattices loops
+/// have none.
+inline constexpr std::int64_t sites_between_stops = std::int64_t{1} << 15;
 
 /// Throws where the program is to stop; does nothing where it has no question. For loops that all ranks run in step, by
 /// the thread that calls MPI, between steps of a millisecond or more. Collective.

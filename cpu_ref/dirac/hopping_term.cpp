@@ -18,8 +18,6 @@ namespace plaquette::cpu {
 
 namespace {
 
-/// Of which an application takes a millisecond or more.
-constexpr std::int64_t sites_of_a_millisecond = std::int64_t{1} << 15;
 /// Inputs larger than this do not stay in the second-level cache.
 constexpr std::int64_t prefetch_above_bytes = 1 << 20;
 /// Inputs of several columns larger than this come from memory or from a cache that is nearly as far.
@@ -161,7 +159,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
-  if (context_.geometry().local_volume() >= sites_of_a_millisecond) stop_point(stop_kind::late);
+  if (context_.geometry().local_volume() >= sites_between_stops) stop_point(stop_kind::late);
   const int p = out.parity_of_part(0);
   hopping_arguments<T> arg = arguments_for(out, in, daggered, finish.scale);
   if (finish.x != nullptr) arg.x = finish.x->blocks(0);
@@ -212,7 +210,7 @@ void hopping_term<T>::apply_hermitian(field<T>& out, double scale, double a, con
   };
   if (!fits(out) || !fits(in) || (u != nullptr && !fits(*u)) || (w != nullptr && !fits(*w)))
     throw std::logic_error("hopping_term: fields must be Dirac spinors on the full lattice with equal columns");
-  if (context_.geometry().local_volume() >= sites_of_a_millisecond) stop_point(stop_kind::late);
+  if (context_.geometry().local_volume() >= sites_between_stops) stop_point(stop_kind::late);
   hopping_arguments<T> of_parity[2];
   for (int p = 0; p < 2; ++p) {
     field<T> to = out.parity(p);

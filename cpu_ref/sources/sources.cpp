@@ -21,7 +21,7 @@ spinor_configuration wall_source(const lattice_geometry& geometry, int time, int
 spinor_configuration make_source(const source_description& source, int spin, int colour,
                                  const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
-  if (geometry.local_volume() >= std::int64_t{1} << 15) stop_point();
+  if (geometry.local_volume() >= sites_between_stops) stop_point();
   require_source_on(source, geometry.global());
   if (source.kind == source_kind::wall) return wall_source(geometry, source.position[3], spin, colour);
   spinor_configuration point = point_source(geometry, source.position, spin, colour);

@@ -11,6 +11,7 @@
 #include "common/lattice/gauge_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
+#include "common/stop_point.hpp"
 
 namespace plaquette {
 
@@ -35,7 +36,7 @@ class device_links {
 
 /// Returns whether a sweep on a CPU takes so long that it heeds a stop. It then holds the links as they were, too.
 inline bool keeps_links_of_sweep(const lattice_geometry& geometry) {
-  return geometry.local_volume() >= std::int64_t{1} << 15;
+  return geometry.local_volume() >= sites_between_stops;
 }
 
 /// Returns a configuration with its ghosts filled.
