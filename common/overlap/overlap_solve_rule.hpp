@@ -63,8 +63,8 @@ struct overlap_solve_rule {
   /// with a sign function that is computed to this.
   double coarse_sign_delta = 0.0;
   overlap_preconditioner preconditioner{};  ///< of the preconditioned scheme
-  /// Where memory runs out, the preconditioned scheme goes on with fewer columns at once. Of one rank: others would not
-  /// know.
+  /// Where memory runs out, the preconditioned scheme starts again from the residual, or with fewer columns at once. Of
+  /// one rank: others would not know.
   bool may_shrink_batch = false;
   int limit = 3000;
   int corrections = 8;

@@ -141,6 +141,23 @@ class search_space {
           any);
   }
 
+  /// Keeps the first directions alone, also where memory ran out while others were appended.
+  void truncate(int size) {
+    int row = 0;
+    for (auto& any : blocks_)
+      std::visit(
+          [&](auto& block) {
+            block.size = std::clamp(size - row, 0, block.size);
+            row += block.size;
+          },
+          any);
+    while (std::ssize(blocks_) > first_blocks_ &&
+           std::visit([](auto& block) { return block.size; }, blocks_.back()) == 0)
+      blocks_.pop_back();
+    size_ = size;
+    for (host_matrix* products : {&zz_, &zw_, &ww_}) *products = block_of(*products, 0, 0, size, size);
+  }
+
   /// Returns Z^+ b and W^+ b, of b in either precision.
   template <field_batch X>
   std::pair<host_matrix, host_matrix> products_with(const X& b) const {
@@ -493,7 +510,7 @@ class preconditioned_solver {
   /// Begins to solve for what is left of each open column.
   void start_round(int round) {
     // Images that are as inexact as they were allowed to be serve once more and no longer.
-    if (round != 1 || space_.size() >= limit()) {
+    if (round != 1 || space_.size() >= limit() || has_no_room_) {
       space_ = *first_;
       space_.set_columns(static_cast<int>(columns_.size()));
     }
@@ -522,7 +539,18 @@ class preconditioned_solver {
       if (active.empty() || space_.size() >= limit()) return;
       stops_ = stops_ || (rule_->interrupted && rule_->interrupted());
       if (stops_ || k >= rule_->limit) return;
-      if (!take_directions(active)) return;
+      const int size = space_.size();
+      const host_matrix y = y_;
+      try {
+        if (!take_directions(active)) return;
+      } catch (const memory_error&) {
+        // As if the space were full. One of few directions is worth nothing.
+        if (!rule_->may_shrink_batch || k < 4) throw;
+        space_.truncate(size);
+        y_ = y;
+        has_no_room_ = true;
+        return;
+      }
     }
   }
 
@@ -776,7 +804,7 @@ class preconditioned_solver {
   host_matrix zb_{}, wb_{}, y_{};    ///< Z^+ b and W^+ b; the solution of this round is Z y
   std::vector<std::vector<round_record>> history_of_masses_;
   int iterations_ = 0;
-  bool records_ = false, stops_ = false;
+  bool records_ = false, stops_ = false, has_no_room_ = false;
 };
 
 namespace detail {

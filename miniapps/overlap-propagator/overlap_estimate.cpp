@@ -200,7 +200,8 @@ overlap_times times_of(const overlap_options& options, double volume, double low
   if (options.until == overlap_stage::overlap_modes) return t;
 
   if (options.scheme == overlap_scheme::preconditioned) {
-    const double of_clover = std::min(45.0, 29.0 * std::pow(volume / 8192.0, 0.43));
+    const double of_clover = std::min(45.0, 29.0 * std::pow(volume / 8192.0, 0.43)) *
+                             std::log(options.preconditioner.tolerance) / std::log(0.03);
     t.propagators = time_of_preconditioned(options, lowest, highest,
                                            expected_directions(options, volume, options.tolerance()), of_clover, speed);
     return t;

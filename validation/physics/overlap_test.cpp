@@ -981,6 +981,18 @@ TEST(Propagators, of_columns_that_are_solved_for_together_take_fewer_directions)
   const overlap_solve_report report = solve_overlap_preconditioned(d, none, x, b, {0.05}, rule, for_two);
   EXPECT_TRUE(report.masses[0].converged);
   EXPECT_EQ(report.work.columns_at_once, 2);
+  // Or a larger space does not fit, and the solve starts again from the residual.
+  int calls = 0;
+  const auto for_some_time = [&](const auto& r) {
+    if (++calls == 4 * 4 + 2) throw memory_error("none is left");
+    return nothing(r);
+  };
+  rule.tolerance = 1e-6;
+  rule.preconditioner.batch = 4;
+  const overlap_solve_report restarted = solve_overlap_preconditioned(d, none, x, b, {0.05}, rule, for_some_time);
+  EXPECT_TRUE(restarted.masses[0].converged);
+  EXPECT_GE(restarted.masses[0].corrections, 1);
+  EXPECT_EQ(restarted.work.columns_at_once, 4);
 }
 
 /// sum_l weights[l] H (H^2 + shifts[l])^-1 b of a matrix H whose zeros are left out, by conjugate gradients whose
