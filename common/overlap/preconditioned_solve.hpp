@@ -894,10 +894,10 @@ direction_block<typename Sign::Field> recycled_directions(const overlap_operator
 /// x[i] = D(masses[i])^-1 b for all masses and columns. Collective.
 ///
 /// Each step takes a direction of each column: what the preconditioner makes of the worst residual of its masses. All
-/// columns that are solved for together minimise their residuals over the directions of all: low modes of D, which are
-/// many on large lattices, are the same for all of them. Images are as accurate as the share of a solution requires. At
-/// the end the accurate sign function decides, and what is above the tolerance goes on from there. No modes of D are
-/// needed; those that are there are first directions.
+/// columns that are solved for together minimise their residuals over the directions of all. The low modes of D, which
+/// are many on large lattices, are the same for all of them. Images are as accurate as the share of a solution
+/// requires. At the end the accurate sign function decides, and what is above the tolerance goes on from there. No
+/// modes of D are needed; those that are there are first directions.
 /// \param b        columns of any chirality
 /// \param masses   ascending, not negative
 /// \param inverse  InnerField inverse(const InnerField& r): about M^-1 r
