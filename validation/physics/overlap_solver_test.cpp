@@ -122,7 +122,7 @@ TEST(OverlapSolver, begins_later_columns_with_directions_of_the_first) {
   const std::vector<double> masses{0.005, 0.4};
   const auto of_others = [&](int recycled, const overlap_modes& modes) {
     overlap_solve_rule rule{.tolerance = 1e-7, .scheme = overlap_scheme::preconditioned};
-    rule.preconditioner = {.method = clover_method::bicgstab, .inner_steps = 1, .recycled = recycled};
+    rule.preconditioner = {.method = clover_method::bicgstab, .inner_steps = 1, .batch = 1, .recycled = recycled};
     const overlap_solutions quarks = solver->solve(sign, modes, b, masses, rule);
     for (std::size_t i = 0; i < masses.size(); ++i)
       EXPECT_LE(solver->judge(sign, b, quarks.x[i], masses[i], 1e-11).residual, 1e-7);
