@@ -88,9 +88,9 @@ def sign(fig, reports):
     width = round(15.5 * fig.get_figwidth())  # characters of 7 points
     lines = [line for report in reports for text in plain(provenance(report)).split("\n") for line in textwrap.wrap(text, width)]
     lines = list(dict.fromkeys(lines))
-    if len(lines) > 4:
+    if len(lines) > 4 and len(reports) > 1:
         lines = lines[:3] + [f"and {len(lines) - 3} lines more"]
-    margin = (0.06 + 0.132 * len(lines)) / fig.get_figheight()
+    margin = (0.14 + 0.13 * len(lines)) / fig.get_figheight()
     fig.tight_layout(rect=(0, margin, 1, 1))
     fig.text(0.01, 0.015, "\n".join(lines), fontsize=7, color=COLOURS["grey"], va="bottom", linespacing=1.3)
 
