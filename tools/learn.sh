@@ -95,7 +95,7 @@ learn_notebook() {
   say "NOTEBOOK   $out/$1.ipynb   (PYTHONPATH=$PYTHONPATH PLAQUETTE_LIBRARY=$PLAQUETTE_LIBRARY jupyter notebook ...)"
 }
 
-# learn_wave   Draws a wave between conducting walls as a GIF that moves: 30 runs of nodal-dg, each to a later time.
+# learn_wave   Draws a wave between conducting walls as a picture that moves: 15 runs of nodal-dg, each to a later time.
 learn_wave() {
   local out=$root/out/book frame planes=()
   python_with matplotlib PIL >/dev/null || fail "learn wave: Python has no matplotlib here"
@@ -103,15 +103,15 @@ learn_wave() {
   configure_once
   compile plaquette-nodal-dg
   mkdir -p "$out"
-  for ((frame = 1; frame <= 30; ++frame)); do
+  for ((frame = 1; frame <= 15; ++frame)); do
     planes+=("$out/wave-$frame.txt")
     "$(program nodal-dg)" --equations maxwell-tm --box 12x12 --order 5 --problem pulse --pulse-start=-9 \
-      --sources=-0.3,0.2,0,2,1,1.2,0.8 --final-time $((frame / 10)).$((frame % 10)) --plane "${planes[-1]}" --plane-at z,0,160 \
+      --sources=-0.3,0.2,0,2,1,1.2,0.8 --final-time $((frame / 5)).$((frame % 5 * 2)) --plane "${planes[-1]}" --plane-at z,0,160 \
       --force >"$out/wave.log" || fail "learn wave: a run failed its checks; see $out/wave.log"
   done
-  plot dg_wave.py "${planes[@]}" --last-time 3 --output "$out/wave.gif" --force >/dev/null
+  plot dg_wave.py "${planes[@]}" --last-time 3 --output "$out/wave.webp" --force >/dev/null
   rm "${planes[@]}"
-  say "PICTURE    $out/wave.gif"
+  say "PICTURE    $out/wave.webp"
 }
 
 # learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, notebook [NAME] or exercise [NUMBER]
