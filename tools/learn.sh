@@ -21,6 +21,7 @@ learn_list() {
   say
   say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
   learn_notebook
+  say "All pages as HTML that reads offline (./plaquette learn book): needs python3-sphinx and python3-myst-parser"
   say "A picture that moves (./plaquette learn wave): docs/book/discontinuous-galerkin.md"
   say
   learn_exercises
@@ -114,14 +115,27 @@ learn_wave() {
   say "PICTURE    $out/wave.webp"
 }
 
-# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, notebook [NAME] or exercise [NUMBER]
+# learn_book   Makes HTML of all pages: out/book/html. It reads offline.
+learn_book() {
+  local python missing=() pages=$root/out/book/html
+  python_with sphinx >/dev/null || missing+=(python3-sphinx)
+  python_with myst_parser >/dev/null || missing+=(python3-myst-parser)
+  python=$(python_with sphinx myst_parser) ||
+    fail "learn book: Python lacks ${missing[*]:-one of python3-sphinx and python3-myst-parser}: apt-get install --no-install-recommends" \
+      "${missing[*]:-python3-sphinx python3-myst-parser} (docs/book reads as plain text too)"
+  "$python" -B -m sphinx -q -W --keep-going -c "$root/docs" -b html -d "$root/out/book/doctrees" "$root" "$pages" ||
+    fail "learn book: Sphinx found faults, which stand above"
+  say "BOOK       $pages/docs/book/README.html"
+}
+
+# learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, book, notebook [NAME] or exercise [NUMBER]
 learn() {
   if [[ ${1-} == notebook && $# -le 2 ]]; then
     shift
     learn_notebook "$@"
     return
   fi
-  if [[ ${1-} == wave && $# -eq 1 ]]; then learn_wave; return; fi
+  if [[ ${1-} == wave || ${1-} == book ]] && [[ $# -eq 1 ]]; then "learn_$1"; return; fi
   if [[ ${1-} == exercise ]]; then
     shift
     learn_exercise "$@"
