@@ -105,6 +105,26 @@ class Pages(unittest.TestCase):
             defined = set(re.findall(r"\*\*([^*]+)\*\*", "".join(re.findall(r"(?m)^\| Symbols (?:.*\n\|)*.*", text))))
             self.assertLessEqual(symbols_of(text), defined, f"{path}: each symbol stands in bold in the table 'Symbols'")
 
+    def test_the_book_is_built_without_a_warning(self):
+        python = next((p for p in (sys.executable, "/usr/bin/python3")
+                       if subprocess.run([p, "-c", "import sphinx, myst_parser"], capture_output=True).returncode == 0), None)
+        if python is None:
+            self.skipTest("Sphinx or MyST was not found")
+        with tempfile.TemporaryDirectory() as out:
+            result = subprocess.run([python, "-B", "-m", "sphinx", "-q", "-W", "-c", os.path.join(ROOT, "docs"), "-b", "html", ROOT, out],
+                                    capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("_images/overlap_tour.png", text_of(out, "docs", "book", "overlap.html"))
+
+    def test_pictures_are_as_wide_as_a_page_and_small(self):
+        for pattern in ("docs/book/pictures/*", "plots/*.png", "miniapps/*/*.png", "validation/results/*.png"):
+            for path in glob.glob(os.path.join(ROOT, pattern)):
+                with open(path, "rb") as file:
+                    data = file.read()
+                self.assertLessEqual(len(data), 60000, path)
+                if path.endswith(".png"):
+                    self.assertLessEqual(int.from_bytes(data[16:20], "big"), 850, path)
+
     def test_patches_of_exercises_apply(self):
         folder = os.path.join(BOOK, "exercises")
         lines = [line.split() for line in text_of(folder, "exercises.txt").split("\n") if line[:1].isdigit()]
