@@ -38,13 +38,13 @@ def files_of(patch):
         return re.findall(r"(?m)^\+\+\+ b/(.*)$", file.read())
 
 
-def sources_of(files, compiled):
-    """Returns the sources to compile: patched ones, and those that include a patched header."""
+def sources_of(files, compiled, members):
+    """Returns the sources to compile: patched ones, and those that include a patched header and are in the program."""
     sources = [name for name in files if name.endswith(".cpp")]
     for header in (name for name in files if name.endswith(".hpp")):
         for name in compiled:
             with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-                if f'#include "{header}"' in file.read() and name not in sources:
+                if f'#include "{header}"' in file.read() and name not in sources and f"/{os.path.basename(name)}.o" in members:
                     sources.append(name)
     return sources
 
@@ -53,6 +53,11 @@ class Exercise:
     def __init__(self, target, folder, kept):
         self.folder, self.kept = folder, kept  # kept: {text of a source: its object}, where both patches leave the same
         self.compiled, self.linked = commands_of(target)
+        words, where = list(self.linked), os.path.join(folder, "linked.txt")
+        words[words.index("-o") + 1] = os.path.join(folder, "program")
+        run(*words, "-Wl,-Map=" + where, check=True)
+        with open(where, encoding="utf-8") as file:  # of what the linker takes: object files, and members of libraries
+            self.members = re.sub(r"\.a\(", "/", file.read())
 
     def object_of(self, source):
         """Compiles a source, or its copy where there is one. Returns what was built of it, and the new object."""
@@ -99,7 +104,7 @@ class Exercises(unittest.TestCase):
         applied = run("git", "apply", patch, folder=folder, env={**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(folder)})
         self.assertEqual(applied.returncode, 0, applied.stderr)
         exercise = Exercise(program, folder, kept)
-        sources = sources_of(files_of(patch), exercise.compiled)
+        sources = sources_of(files_of(patch), exercise.compiled, exercise.members)
         if all(source not in exercise.compiled for source in sources):  # rungs that are compiled together: the first one too
             sources.append(os.path.relpath(glob.glob(os.path.join(ROOT, os.path.dirname(sources[0]), "1_*.cpp"))[0], ROOT))
         return run(exercise.build(sources), *arguments)
