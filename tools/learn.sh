@@ -94,7 +94,7 @@ learn_wave() {
   say "PICTURE    $out/wave.webp"
 }
 
-# learn_book   Makes HTML of all pages: out/book/html. It reads offline.
+# learn_book   Makes HTML of all pages, out/book/html, and of public headers, out/book/headers. It reads offline.
 learn_book() {
   local python missing=() pages=$root/out/book/html
   python_with sphinx >/dev/null || missing+=(python3-sphinx)
@@ -105,6 +105,12 @@ learn_book() {
   "$python" -B -m sphinx -q -W --keep-going -c "$root/docs" -b html -d "$root/out/book/doctrees" "$root" "$pages" ||
     fail "learn book: Sphinx found faults, which stand above"
   say "BOOK       $pages/docs/book/README.html"
+  if has command:doxygen; then
+    (cd "$root" && { cat docs/Doxyfile; printf '%s\n' "OUTPUT_DIRECTORY = $root/out/book" "HTML_OUTPUT = headers"; } | doxygen -)
+    say "HEADERS    $root/out/book/headers/index.html"
+  else
+    say "no headers  doxygen was not found (Debian: doxygen); with it come pages of the public headers"
+  fi
 }
 
 # learn [CHAPTER | LADDER [RUNG]] [--size nano|small|reference], or learn wave, book, notebook [NAME] or exercise [NUMBER]
