@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "common/algebra/float_pair.hpp"
 #include "common/error.hpp"
@@ -376,6 +377,21 @@ struct pack_pair_links {
   }
 };
 
+template <class Byte>
+PLAQUETTE_KERNEL_INLINE Byte* place_of_site(Byte* begin, std::int64_t stride, int column, std::int32_t i) {
+  return begin + (i / lanes) * stride + static_cast<std::int64_t>(column) * spinor_block_bytes<double> +
+         16 * (i % lanes);
+}
+PLAQUETTE_KERNEL_INLINE loose_pair pair_of(double x) {
+  const float_pair pair(x);
+  return {pair.high, pair.low};
+}
+PLAQUETTE_KERNEL_INLINE words<4> chunk_of_doubles(const loose_pair& re, const loose_pair& im) {
+  const auto bits = [](const loose_pair& x) { return bits_of(static_cast<double>(float_pair(x.high, x.low))); };
+  const words<2> a = bits(re), b = bits(im);
+  return {{a.w[0], a.w[1], b.w[0], b.w[1]}};
+}
+
 /// All numbers of a column of a site.
 template <bool to_pairs>
 struct convert_numbers {
@@ -386,27 +402,113 @@ struct convert_numbers {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto column = static_cast<int>(index / sites);
     const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * sites);
-    const std::byte* const from = place(in.begin, in.block_stride, column, i);
-    std::byte* const to = place(out.begin, out.block_stride, column, i);
+    const std::byte* const from = place_of_site(in.begin, in.block_stride, column, i);
+    std::byte* const to = place_of_site(out.begin, out.block_stride, column, i);
     for (int k = 0; k < spinor_reals / 2; ++k) {
       const auto v = load_words<load_hint::ordered, 4>(from + k * chunk_stride);
       if constexpr (to_pairs) {
         store_words<4>(to + k * chunk_stride,
                        chunk_of(float_pair(as_double(v.w[0], v.w[1])), float_pair(as_double(v.w[2], v.w[3]))), false);
       } else {
-        const auto re = bits_of(static_cast<double>(float_pair(as_float(v.w[0]), as_float(v.w[1]))));
-        const auto im = bits_of(static_cast<double>(float_pair(as_float(v.w[2]), as_float(v.w[3]))));
-        store_words<4>(to + k * chunk_stride, words<4>{{re.w[0], re.w[1], im.w[0], im.w[1]}}, false);
+        store_words<4>(to + k * chunk_stride,
+                       chunk_of_doubles({as_float(v.w[0]), as_float(v.w[1])}, {as_float(v.w[2]), as_float(v.w[3])}),
+                       false);
       }
+    }
+  }
+};
+
+/// What is done with h, by pairs: see `epilogue`. h is a field of pairs, x and the output are of doubles.
+struct finish_pairs {
+  spinor_pointer<double> out;
+  spinor_pointer<const double> h, x;
+  const std::byte* clover;  ///< blocks of the output's parity, or null
+  epilogue finish;
+  loose_pair a;
+  std::int32_t sites;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto column = static_cast<int>(index / sites);
+    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * sites);
+    spin_rows<loose_pair, 4> psi = load<false>(h, column, i), rest{};
+    if (finish == epilogue::clover_x_add) {
+      rest = psi;
+      psi = load<true>(x, column, i);
+    }
+    if (clover != nullptr) psi = product(clover_of<double>(clover, i), lane_of(i), psi);
+    if (finish == epilogue::add || finish == epilogue::add_clover) {
+      rest = load<true>(x, column, i);
+      for (int k = 0; k < spins * colours; ++k) {
+        complex<loose_pair>& z = rest.z[k / colours][k % colours];
+        z = {a * z.re, a * z.im};
+      }
+    }
+    std::byte* const to = place_of_site(out.begin, out.block_stride, column, i);
+    for (int k = 0; k < spins * colours; ++k) {
+      const complex<loose_pair>&u = psi.z[k / colours][k % colours], &v = rest.z[k / colours][k % colours];
+      store_words<4>(to + k * chunk_stride, chunk_of_doubles(u.re + v.re, u.im + v.im), false);
     }
   }
 
  private:
-  template <class Byte>
-  PLAQUETTE_KERNEL_INLINE static Byte* place(Byte* begin, std::int64_t stride, int column, std::int32_t i) {
-    return begin + (i / lanes) * stride + static_cast<std::int64_t>(column) * spinor_block_bytes<double> +
-           16 * (i % lanes);
+  template <bool is_double>
+  PLAQUETTE_KERNEL_INLINE static spin_rows<loose_pair, 4> load(const spinor_pointer<const double>& from, int column,
+                                                               std::int32_t i) {
+    const std::byte* const site = place_of_site(from.begin, from.block_stride, column, i);
+    spin_rows<loose_pair, 4> psi;
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < spins * colours; ++k) {
+      const auto v = load_words<load_hint::ordered, 4>(site + k * chunk_stride);
+      complex<loose_pair>& z = psi.z[k / colours][k % colours];
+      if constexpr (is_double)
+        z = {pair_of(as_double(v.w[0], v.w[1])), pair_of(as_double(v.w[2], v.w[3]))};
+      else
+        z = {{as_float(v.w[0]), as_float(v.w[1])}, {as_float(v.w[2]), as_float(v.w[3])}};
+    }
+    return psi;
   }
+  PLAQUETTE_KERNEL_INLINE static complex<loose_pair> fma(const complex<loose_pair>& a, const complex<loose_pair>& b,
+                                                         const complex<loose_pair>& c) {
+    return {multiply_add(a.re, b.re, multiply_add(-a.im, b.im, c.re)),
+            multiply_add(a.re, b.im, multiply_add(a.im, b.re, c.im))};
+  }
+  /// Returns A psi, see `multiply_by_clover`.
+  PLAQUETTE_KERNEL_INLINE static spin_rows<loose_pair, 4> product(const std::byte* blocks, std::uint32_t lane,
+                                                                  const spin_rows<loose_pair, 4>& psi) {
+    spin_rows<loose_pair, 4> sum{};
+#pragma unroll 1
+    for (int chirality = 0; chirality < 2; ++chirality) {
+      const float sign = chirality == 0 ? 1.0F : -1.0F;
+      loaded_clover<double> block;
+      block.load<load_hint::ordered>(blocks + chirality * chiral_block_bytes<double>, lane);
+      const auto number = [&](int k) { return pair_of(block.number(k)); };
+      complex<loose_pair> v[chiral_rows], r[chiral_rows];
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < chiral_rows; ++k) {
+        const complex<loose_pair>&u = psi.z[k / colours][k % colours], &l = psi.z[2 + k / colours][k % colours];
+        v[k] = {halved(add_signed(u.re, sign, l.re)), halved(add_signed(u.im, sign, l.im))};
+        r[k] = {number(k) * v[k].re, number(k) * v[k].im};
+      }
+      PLAQUETTE_GPU_UNROLL
+      for (int row = 1; row < chiral_rows; ++row) {
+        PLAQUETTE_GPU_UNROLL
+        for (int column = 0; column < row; ++column) {
+          const int k = chiral_rows + 2 * hermitian_6x6::lower_index(row, column);
+          const complex<loose_pair> e{number(k), number(k + 1)}, conjugate{e.re, -e.im};
+          r[row] = fma(e, v[column], r[row]);
+          r[column] = fma(conjugate, v[row], r[column]);
+        }
+      }
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < chiral_rows; ++k) {
+        complex<loose_pair>&u = sum.z[k / colours][k % colours], &l = sum.z[2 + k / colours][k % colours];
+        u = {u.re + r[k].re, u.im + r[k].im};
+        l = {add_signed(l.re, sign, r[k].re), add_signed(l.im, sign, r[k].im)};
+      }
+    }
+    return sum;
+  }
+  PLAQUETTE_KERNEL_INLINE static loose_pair halved(const loose_pair& a) { return {0.5F * a.high, 0.5F * a.low}; }
 };
 
 bool is_spinor(const field<double>& x) { return x.shape().spins == spins && x.shape().colours == colours; }
@@ -418,11 +520,6 @@ void convert_field(field<double>& out, const field<double>& in) {
   const std::int32_t sites = in.all_blocks() * lanes;
   for_each_index(in.get_context().queue(), std::int64_t{sites} * in.columns(),
                  convert_numbers<to_pairs>{out.sites(0), in.sites(0), sites}, 128);
-}
-
-loose_pair pair_of(double x) {
-  const float_pair pair(x);
-  return {pair.high, pair.low};
 }
 
 }  // namespace
@@ -484,6 +581,23 @@ void pair_hopping_term::apply(field<double>& out, const field<double>& in, bool 
   if (chosen == 3) launch.operator()<3>();
   if (chosen == 4) launch.operator()<4>();
   if (chosen == 6) launch.operator()<6>();
+}
+
+void pair_hopping_term::apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
+                                         const hopping_finish<double>& finish) const {
+  field<double> pairs = like(in), h = like(out);
+  to_pairs(pairs, in);
+  apply(h, pairs, daggered, {.scale = finish.scale});
+  finish_pairs body{.out = out.sites(0),
+                    .h = std::as_const(h).sites(0),
+                    .x = {},
+                    .clover = nullptr,
+                    .finish = finish.finish,
+                    .a = pair_of(finish.a),
+                    .sites = context_.order().sites};
+  if (finish.finish != epilogue::store && finish.finish != epilogue::clover) body.x = finish.x->sites(0);
+  if (finish.finish != epilogue::store && finish.finish != epilogue::add) body.clover = finish.clover;
+  for_each_index(context_.queue(), std::int64_t{body.sites} * in.columns(), body, 128);
 }
 
 }  // namespace plaquette::gpu

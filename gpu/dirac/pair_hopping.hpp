@@ -32,6 +32,10 @@ class pair_hopping_term {
   void apply(field<double>& out, const field<double>& in, bool daggered = false,
              const hopping_finish<double>& finish = {}) const;
 
+  /// Computes what hopping_term::apply does, of fields of doubles, but for the sums: D and A by pairs.
+  void apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
+                        const hopping_finish<double>& finish) const;
+
   const context& get_context() const { return context_; }
 
  private:
