@@ -35,7 +35,7 @@ double unit_roundoff(const std::string& precision) { return precision == "single
 
 scaling::number_precision in_words_of_figures(precision p) {
   using enum scaling::number_precision;
-  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
+  return p == precision::half ? half_precision : p == precision::single ? single_precision : double_precision;
 }
 
 namespace {
