@@ -77,8 +77,9 @@ class Program:
             text = file.read()
         if text in self.kept:
             return old, self.kept[text]
-        words = [word for word in words if not word.startswith("-M") and not word.endswith((".d", ".o")) or word == new]
-        words.insert(words.index("-c"), "-O1")  # behind -O3 and in its place
+        words = [word for word in words if not word.startswith(("-M", "-Werror")) and not word.endswith((".d", ".o")) or word == new]
+        if "-include" not in words:  # a precompiled header fits its own flags alone
+            words.insert(words.index("-c"), "-O1")  # behind -O3 and in its place
         words.insert(next(n for n, word in enumerate(words) if word.startswith("-I")), "-I" + self.folder)
         run_well(*words)
         if not any(os.path.exists(os.path.join(self.folder, header)) for header in re.findall('#include "(.*)"', text)):
