@@ -113,7 +113,7 @@ def outcome(kind, name, program, arguments, folder, patches, kept):
     sources = sources_of(files_of(patch), built.compiled, built.members)
     if all(source not in built.compiled for source in sources):  # rungs that are compiled together: the first one too
         sources.append(os.path.relpath(glob.glob(os.path.join(ROOT, os.path.dirname(sources[0]), "1_*.cpp"))[0], ROOT))
-    return run(built.build(sources), *arguments)
+    return run(built.build(sources), *arguments, env={"OMP_WAIT_POLICY": "passive", **os.environ})
 
 
 def main():
