@@ -63,6 +63,7 @@ typedef struct { uint64_t key; } plaquette_operator;
 typedef struct { uint64_t key; } plaquette_overlap;
 typedef struct { uint64_t key; } plaquette_propagator;
 typedef struct { uint64_t key; } plaquette_device_memory;
+typedef struct { uint64_t key; } plaquette_waves;
 /* Free an object and make the handle zero. A zero handle is no error, a copy of a freed one is. */
 PLAQUETTE_PUBLIC int plaquette_lattice_free(plaquette_lattice* handle);
 PLAQUETTE_PUBLIC int plaquette_gauge_free(plaquette_gauge* handle);
@@ -71,6 +72,7 @@ PLAQUETTE_PUBLIC int plaquette_operator_free(plaquette_operator* handle);
 PLAQUETTE_PUBLIC int plaquette_overlap_free(plaquette_overlap* handle);
 PLAQUETTE_PUBLIC int plaquette_propagator_free(plaquette_propagator* handle);
 PLAQUETTE_PUBLIC int plaquette_device_memory_free(plaquette_device_memory* handle);
+PLAQUETTE_PUBLIC int plaquette_waves_free(plaquette_waves* handle);
 
 /* ---- Lattices */
 typedef struct {
@@ -376,6 +378,71 @@ PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* over
                                                          const plaquette_overlap_options* options,
                                                          const plaquette_modes* of_h, const plaquette_modes* of_d_plus,
                                                          const plaquette_modes* of_d_minus);
+
+/* ---- Sound and light in time, by nodal discontinuous Galerkin on tetrahedra. Sound: p, u, v, w, with p_t = -K div u and
+   rho u_t = -grad p. Light: Hx, Hy, Hz, Ex, Ey, Ez, with mu H_t = -curl E and eps E_t = curl H. */
+enum { PLAQUETTE_ACOUSTICS = 0, PLAQUETTE_MAXWELL = 1 };
+typedef struct {
+  size_t size;
+  int equations;
+  int order;   /* of the polynomials, 1 to 9 */
+  int columns; /* states that advance together */
+  int device;
+  int precision;    /* PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE */
+  int absorbing;    /* 1: sides let waves out; else they reflect */
+  int has_mpi;      /* as in plaquette_lattice_options */
+  int communicator;
+  double upwinding; /* of the flux: 1 upwind, 0 central */
+} plaquette_wave_options;
+#define PLAQUETTE_WAVE_DEFAULTS \
+  {sizeof(plaquette_wave_options), PLAQUETTE_ACOUSTICS, 3, 1, PLAQUETTE_CPU, PLAQUETTE_DOUBLE, 0, 0, 0, 1.0}
+/* A box of cubes, six tetrahedra each. */
+typedef struct {
+  size_t size;
+  int cells[3];
+  int periodic[3]; /* 1: it is */
+  double low[3], high[3];
+} plaquette_wave_box;
+#define PLAQUETTE_WAVE_BOX_DEFAULTS \
+  {sizeof(plaquette_wave_box), {4, 4, 4}, {0, 0, 0}, {-1.0, -1.0, -1.0}, {1.0, 1.0, 1.0}}
+/* Tetrahedra of the caller, the same on all ranks; where a face has no other element a side is. */
+typedef struct {
+  size_t size;
+  const double* vertices; /* x, y, z of each */
+  size_t vertex_count;
+  const int32_t* elements; /* four vertices of each, in any order, numbered from 0 */
+  size_t element_count;
+  const double* media; /* two numbers an element: 1/K and rho, or eps and mu; null: all are 1 */
+} plaquette_wave_mesh;
+#define PLAQUETTE_WAVE_MESH_DEFAULTS {sizeof(plaquette_wave_mesh), NULL, 0, NULL, 0, NULL}
+
+/* Makes a solver on a box. Collective, as all that follows. */
+PLAQUETTE_PUBLIC int plaquette_waves_create(plaquette_waves* waves, const plaquette_wave_box* box,
+                                            const plaquette_wave_options* options);
+/* Does so on a mesh of the caller. Refuses flat elements, vertices that are not there, elements that overlap. */
+PLAQUETTE_PUBLIC int plaquette_waves_create_on_mesh(plaquette_waves* waves, const plaquette_wave_mesh* mesh,
+                                                    const plaquette_wave_options* options);
+/* Does so on the tetrahedra of a Gmsh file. One medium fills it. */
+PLAQUETTE_PUBLIC int plaquette_waves_create_from_file(plaquette_waves* waves, const char* file,
+                                                      const plaquette_wave_options* options);
+/* Returns columns, fields, elements of this rank and nodes of an element: a state is an array with these four extents. */
+PLAQUETTE_PUBLIC int plaquette_waves_extents(plaquette_waves waves, int64_t extents[4]);
+/* Returns the numbers of this rank's elements in the whole mesh; `length` is their count. */
+PLAQUETTE_PUBLIC int plaquette_waves_elements(plaquette_waves waves, int32_t* numbers, size_t length);
+/* Returns where nodes are: [element][node][x, y, z]. `length` counts the doubles, here and below. */
+PLAQUETTE_PUBLIC int plaquette_waves_positions(plaquette_waves waves, double* positions, size_t length);
+PLAQUETTE_PUBLIC int plaquette_waves_set_state(plaquette_waves waves, const double* state, size_t length, double time);
+PLAQUETTE_PUBLIC int plaquette_waves_get_state(plaquette_waves waves, double* state, size_t length);
+PLAQUETTE_PUBLIC int plaquette_waves_time(plaquette_waves waves, double* time);
+/* Returns the energy of each column over all ranks. */
+PLAQUETTE_PUBLIC int plaquette_waves_energies(plaquette_waves waves, double* energies, size_t length);
+/* Returns a time step that is stable. */
+PLAQUETTE_PUBLIC int plaquette_waves_stable_step(plaquette_waves waves, double* dt);
+/* Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, from the state before it.
+   Returns PLAQUETTE_NOT_VERIFIED where the two differ, where the step changes next to nothing, and with judge = 0; the
+   state is there then too. verdict: the largest difference and its tolerance, in units of the largest number; or null. */
+PLAQUETTE_PUBLIC int plaquette_waves_advance(plaquette_waves waves, int64_t steps, double dt, int judge,
+                                             double verdict[2]);
 
 #ifdef __cplusplus
 }

@@ -381,6 +381,78 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
   expect_error(plq::code::unusable_input, "order", [] { plq::wave_solver(plq::wave_box{}, {.order = 12}); });
 }
 
+/// The unit cube as `cells` slices along x of six tetrahedra (Kuhn's), vertices of an element in a turned order.
+struct sliced_cube {
+  std::vector<double> vertices{}, media{};
+  std::vector<std::int32_t> elements{};
+
+  explicit sliced_cube(int cells) {
+    for (int n = 0; n < 4 * (cells + 1); ++n) {
+      const double x = static_cast<double>(n / 4) / cells, y = n / 2 % 2, z = n % 2;
+      vertices.insert(vertices.end(), {x, y, z});
+    }
+    std::array<int, 3> step{1, 2, 4};  // z, y, x
+    for (int cell = 0; cell < cells; ++cell)
+      for (int tetrahedron = 0; tetrahedron < 6; ++tetrahedron, std::ranges::next_permutation(step)) {
+        const int a = 4 * cell, b = a + step[0], c = b + step[1];
+        std::array<int, 4> corners{a, b, c, a + 7};
+        std::ranges::rotate(corners, corners.begin() + tetrahedron % 4);
+        elements.insert(elements.end(), corners.begin(), corners.end());
+      }
+  }
+  plq::wave_mesh mesh() const { return {vertices, elements, media}; }
+};
+
+/// Between rigid walls p = cos(pi x) cos(pi c t), u = 2 sin(pi x) sin(pi c t) with 1/K = 4, rho = 1, c = 1/2. Order 6
+/// on slices of 1/2 leaves (pi / 4)^7 / 7! = 4e-5.
+TEST(Waves, OnAMeshOfTheCallerStandBetweenItsWalls) {
+  sliced_cube cube(2);
+  for (std::size_t e = 0; e < cube.elements.size() / 4; ++e) cube.media.insert(cube.media.end(), {4.0, 1.0});
+  plq::wave_solver solver(cube.mesh(), {.order = 6, .device = where});
+  const auto positions = solver.positions();
+  const std::size_t n = positions.size();
+  ASSERT_EQ(solver.elements(), 12);
+  const auto numbers = solver.numbers();
+  for (std::size_t e = 0; e < 12; ++e) EXPECT_EQ(numbers[e], static_cast<int>(e));
+  std::vector<double> state(static_cast<std::size_t>(solver.size()), 0.0);
+  for (std::size_t i = 0; i < n; ++i) state[i] = std::cos(std::numbers::pi * positions[i][0]);
+  solver.set_state(state, 0.0);
+  const plq::verdict verdict = solver.advance(30, solver.stable_step());
+  EXPECT_TRUE(verdict.passed) << verdict.text;
+  solver.get_state(state);
+  const double phase = 0.5 * std::numbers::pi * solver.time();
+  EXPECT_GT(phase, 0.1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = std::numbers::pi * positions[i][0];
+    ASSERT_NEAR(state[i], std::cos(x) * std::cos(phase), 2e-4);
+    ASSERT_NEAR(state[n + i], 2.0 * std::sin(x) * std::sin(phase), 4e-4);
+  }
+}
+
+TEST(Waves, OnAMeshThatIsNoneAreRefused) {
+  const auto expect_refused = [](const char* words, auto&& break_it) {
+    sliced_cube cube(1);
+    break_it(cube);
+    expect_error(plq::code::unusable_input, words, [&] { plq::wave_solver(cube.mesh(), {.device = where}); });
+  };
+  expect_refused("names vertex 8 of 8", [](sliced_cube& c) { c.elements[5] = 8; });
+  expect_refused("names vertex -1", [](sliced_cube& c) { c.elements[5] = -1; });
+  expect_refused("flat", [](sliced_cube& c) { c.elements[1] = c.elements[0]; });
+  expect_refused("not finite", [](sliced_cube& c) { c.vertices[4] = std::numeric_limits<double>::quiet_NaN(); });
+  expect_refused("above 0", [](sliced_cube& c) { c.media.assign(12, -1.0); });
+  expect_refused("two numbers an element", [](sliced_cube& c) { c.media.assign(11, 1.0); });
+  expect_refused("four vertices", [](sliced_cube& c) { c.elements.pop_back(); });
+  expect_refused("three coordinates", [](sliced_cube& c) { c.vertices.clear(); });
+  expect_refused("mesh of a caller", [](sliced_cube& c) {  // the same element twice
+    for (std::size_t i = 0; i < 4; ++i) c.elements.push_back(c.elements[i]);
+  });
+  // A box and a state that no machine has room for.
+  expect_error(plq::code::unusable_input, "elements",
+               [] { plq::wave_solver(plq::wave_box{.cells = {1024, 1024, 1024}}); });
+  expect_error(plq::code::out_of_memory, "this machine has",
+               [] { plq::wave_solver(plq::wave_box{.cells = {400, 400, 400}}, {.order = 9, .columns = 1024}); });
+}
+
 const coordinate tiny{2, 2, 2, 4};
 constexpr std::size_t tiny_reals = 24 * 32;
 

@@ -35,6 +35,19 @@ struct wave_box {
   std::array<bool, 3> periodic{};
 };
 
+/// Tetrahedra in memory of the caller. They touch in whole faces; where there is no other element a side is.
+struct wave_mesh {
+  wave_mesh(std::span<const double> corners, std::span<const std::int32_t> tetrahedra,
+            std::span<const double> media_of_them = {})
+      : vertices(corners), elements(tetrahedra), media(media_of_them) {}
+
+  std::span<const double> vertices;        ///< x, y, z of each
+  std::span<const std::int32_t> elements;  ///< four vertices of each, in any order, numbered from 0
+  /// Two numbers an element: 1/K and rho of sound, eps and mu of light; without, all are 1. There are up to 32000
+  /// pairs.
+  std::span<const double> media;
+};
+
 struct wave_options {
   waves equations = waves::acoustics;
   int order = 3;  ///< of the polynomials, 1 to 9
@@ -52,10 +65,16 @@ class wave_solver {
   explicit wave_solver(const wave_box& box, const wave_options& options = {});
   /// Takes the tetrahedra of a Gmsh file. One medium fills it.
   explicit wave_solver(const std::string& file, const wave_options& options = {});
+  /// Takes a mesh, the same on all ranks. Throws error(unusable_input), on all of them, where it is none: flat
+  /// elements, vertices that are not there, numbers that are not finite, elements that overlap or touch without common
+  /// vertices.
+  explicit wave_solver(const wave_mesh& mesh, const wave_options& options = {});
 
   std::int64_t elements() const;  ///< of this rank
   int nodes() const;              ///< of an element
   int fields() const;
+  int columns() const;
+  std::vector<std::int32_t> numbers() const;             ///< of this rank's elements in the whole mesh
   std::int64_t size() const;                             ///< numbers of all columns
   std::vector<std::array<double, 3>> positions() const;  ///< [element][node]
 

@@ -154,6 +154,7 @@ plaquette::gamma_basis inner(gamma_basis basis) {
 void require_here(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
                   const lattice_geometry& geometry, const std::string& name) {
   const auto refuse = [&](const std::string& why) { throw input_error(name + ": " + why); };
+  require_credible_length(name, numbers.size(), sizeof(double));
   const std::int64_t sites = geometry.local_volume(), length = std::ssize(numbers);
   require_places_of_sites(name, layout.places, sites);
   const std::int64_t least = spinor_reals * sites * columns;
@@ -163,7 +164,7 @@ void require_here(std::span<const double> numbers, bool is_read, int columns, co
   require_small_steps(name, std::array{layout.first, layout.spin, layout.colour, layout.imaginary, layout.column});
   require_small_steps(name, layout.site);
   require_small_steps(name, layout.places);
-  array_places places(length);
+  array_places places(length, least);
   const auto take = [&](std::int64_t place) {
     const array_places::answer found = places.take(place);
     if (found == array_places::answer::outside)
