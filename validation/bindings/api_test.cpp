@@ -30,6 +30,7 @@
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "plaquette/own_operator.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
@@ -452,6 +453,89 @@ TEST(Waves, OnAMeshThatIsNoneAreRefused) {
   expect_error(plq::code::out_of_memory, "this machine has",
                [] { plq::wave_solver(plq::wave_box{.cells = {400, 400, 400}}, {.order = 9, .columns = 1024}); });
 }
+
+#ifndef PLAQUETTE_TEST_GPU_BACKEND
+using complex_vector = std::span<std::complex<double>>;
+using const_complex_vector = std::span<const std::complex<double>>;
+
+/// D of Wilson quarks and a term of each site that is neither Hermitian nor the same everywhere.
+struct own_dirac {
+  plq::dirac_operator wilson{field_of(weak_links(small)), {.mass = light}};
+  static constexpr double light = -0.28;
+
+  static std::complex<double> term(std::size_t i) {
+    return {0.05 * std::sin(static_cast<double>(i / 12)), i % 12 < 6 ? 0.02 : -0.02};
+  }
+  void operator()(complex_vector out, const_complex_vector in) const {
+    wilson.apply({reinterpret_cast<double*>(out.data()), 2 * out.size()},
+                 {reinterpret_cast<const double*>(in.data()), 2 * in.size()}, plq::spinor_layout::dense(small));
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] += term(i) * in[i];
+  }
+};
+
+/// |b - M x| / |b| with the textbook's D.
+double own_residual(const array& b, const array& x) {
+  const gauge_configuration links = weak_links(small);
+  spinor_configuration psi(links.geometry()), image(psi);
+  const auto number = [](spinor_configuration& field, std::size_t i) -> complex<double>& {
+    return field.at_site(static_cast<std::int64_t>(i / 12))(static_cast<int>(i % 12 / 3), static_cast<int>(i % 3));
+  };
+  for (std::size_t i = 0; i < x.size() / 2; ++i) number(psi, i) = {x[2 * i], x[2 * i + 1]};
+  cpu::textbook::apply(image, psi, links, fermion_action::isotropic(own_dirac::light, 0.0), communicator(), false);
+  double left = 0.0, size = 0.0;
+  for (std::size_t i = 0; i < x.size() / 2; ++i) {
+    const auto z = number(image, i), y = number(psi, i);
+    const std::complex<double> right{b[2 * i], b[2 * i + 1]};
+    left += std::norm(right - std::complex<double>{z.re, z.im} - own_dirac::term(i) * std::complex<double>{y.re, y.im});
+    size += std::norm(right);
+  }
+  return std::sqrt(left / size);
+}
+
+TEST(OwnOperator, IsSolvedByItsOwnMultigrid) {
+  array b(24 * 512), x(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(1.0 + 0.7 * static_cast<double>(i));
+  const auto layout = plq::spinor_layout::dense(small);
+  std::vector<int> iterations;
+  for (const int levels : {1, 2}) {
+    plq::own_solver solver(plq::lattice(small), own_dirac{}, {.levels = levels, .null_vectors = 4, .columns = 1});
+    const plq::solve_report report = solver.solve(x, b, 1, layout, {.tolerance = 1e-9});
+    EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
+    EXPECT_TRUE(own_residual(b, x) <= 1.01e-9);
+    EXPECT_EQ(solver.levels(), levels);
+    iterations.push_back(report.columns[0].iterations);
+    EXPECT_FALSE(solver.solve(x, b, 1, layout, {.tolerance = 0.1, .judge = false}).verdict().passed);
+    EXPECT_EQ(solver.solve(x, b, 1, layout, {.tolerance = 1e-9, .iteration_limit = 1}).outcome(),
+              plq::code::no_convergence);
+  }
+  EXPECT_LT(3 * iterations[1], iterations[0]);
+}
+
+TEST(OwnOperator, ThatIsNoneIsRefused) {
+  const plq::lattice lattice(small);
+  const auto expect_refused = [&](const char* words, const plq::own_operator& m, const plq::own_options& how = {}) {
+    expect_error(plq::code::unusable_input, words, [&] { plq::own_solver(lattice, m, how); });
+  };
+  const own_dirac right;
+  expect_refused("function", {});
+  expect_refused("levels", right, {.levels = 0});
+  expect_refused("columns", right, {.columns = 0});
+  expect_refused("linear", [](auto out, auto in) {
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = std::abs(in[i]);
+  });
+  expect_refused("linear", [](auto out, auto) { std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN()); });
+  const auto joins_corners = [&](auto out, auto in) {  // sites one step away in x and in t
+    right(out, in);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::size_t site = i / 12, x = site % 4, t = site / 64;
+      out[i] += 0.3 * in[12 * ((t + 1) % 8 * 64 + site % 64 - x + (x + 1) % 4) + i % 12];
+    }
+  };
+  expect_refused("nearest sites", joins_corners, {.null_vectors = 1});
+  expect_error(plq::code::internal_error, "of its own",
+               [&] { plq::own_solver(lattice, [](auto, auto) { throw std::runtime_error("of its own"); }); });
+}
+#endif
 
 const coordinate tiny{2, 2, 2, 4};
 constexpr std::size_t tiny_reals = 24 * 32;

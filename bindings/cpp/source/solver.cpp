@@ -37,17 +37,6 @@ plaquette::precision inner(precision p) {
   throw error(code::unusable_input, "precision: expected double, single or half");
 }
 
-void require_columns(int columns) {
-  if (columns < 1 || columns > most_columns)
-    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
-}
-
-double norm_of(const spinor_configuration& x, const communicator& comm) {
-  const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
-  return std::sqrt(sum[0]);
-}
-
 /// What solves a batch of right-hand sides on even sites; the solutions are fetched one by one.
 class batch_solver {
  public:
@@ -93,6 +82,17 @@ class multigrid_batches final : public batch_solver {
 };
 
 }  // namespace
+
+void require_columns(int columns) {
+  if (columns < 1 || columns > most_columns)
+    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
+}
+
+double norm_of(const spinor_configuration& x, const communicator& comm) {
+  const auto sum = cpu::sum_over_sites<1>(
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
+  return std::sqrt(sum[0]);
+}
 
 void require_rule(const rule& wanted) {
   if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
