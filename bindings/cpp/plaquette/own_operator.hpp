@@ -23,12 +23,13 @@ inline namespace v1 {
 /// throws, it does so on all of them.
 using own_operator = std::function<void(std::span<std::complex<double>> out, std::span<const std::complex<double>> in)>;
 
+/// How it is solved.
 struct own_options {
-  int levels = 2;        ///< of multigrid, at most; 1: none, flexible GCR by itself
-  int null_vectors = 0;  ///< of each chirality; 0: chosen for the lattice
-  int columns = 12;      ///< right-hand sides that are solved at once
-  int directions = 16;   ///< of GCR, before it starts again
-  std::uint64_t seed = 1;
+  int levels = 2;          ///< of multigrid, at most; 1: none, flexible GCR by itself
+  int null_vectors = 0;    ///< of each chirality; 0: chosen for the lattice
+  int columns = 12;        ///< right-hand sides that are solved at once
+  int directions = 16;     ///< of GCR, before it starts again
+  std::uint64_t seed = 1;  ///< of the null vectors
 };
 
 /// Solves M x = b by flexible GCR in double precision, around a cycle in single precision. Calls are collective.
@@ -45,9 +46,9 @@ class own_solver {
                      const api::rule& rule = {});
   /// Solves for a propagator. A Gaussian source needs smearing_links.
   propagator solve(const source& from, const api::rule& rule = {});
-  const lattice& on() const;
-  int levels() const;  ///< that were made, the finest included
-  double setup_seconds() const;
+  const lattice& on() const;     ///< returns its lattice
+  int levels() const;            ///< that were made, the finest included
+  double setup_seconds() const;  ///< of making it
 
   struct state;
 
