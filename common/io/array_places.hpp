@@ -5,11 +5,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "common/error.hpp"
@@ -39,6 +42,21 @@ inline void require_credible_length(const std::string& name, std::size_t length,
   if (!(static_cast<double>(length) * static_cast<double>(bytes) <= margin * there))
     throw input_error(name + ": expected the length of an array, found " + std::to_string(length) +
                       " numbers, more than 16 times the memory of this machine");
+}
+
+/// Returns whether the numbers first + sum_k n_k step_k, 0 <= n_k < length_k, all differ because each step is longer
+/// than all that smaller ones reach, and lie in an array of `length`. Where it is false both may still be so.
+/// \param steps  pairs (step, length); steps and first below 2^40
+inline bool stand_apart(std::int64_t first, std::vector<std::pair<std::int64_t, std::int64_t>> steps,
+                        std::int64_t length) {
+  std::ranges::sort(steps, {}, [](const auto& step) { return std::abs(step.first); });
+  std::int64_t reach = 0, low = first, high = first;
+  for (const auto& [step, count] : steps) {
+    if (count > 1 && std::abs(step) <= reach) return false;
+    reach += std::abs(step) * (count - 1);
+    (step < 0 ? low : high) += step * (count - 1);
+  }
+  return low >= 0 && high < length;
 }
 
 /// The places of an array, each of which one number may take. Takes memory by the numbers that it is told of, whatever
