@@ -99,7 +99,7 @@ class multigrid_lattices {
   execution coarse_;  ///< where coarse lattices live
 };
 
-/// The same of the Wilson-clover operator.
+/// Those of the Wilson-clover operator.
 class multigrid_library : public multigrid_lattices {
  public:
   using fine_operator = schur_wilson_clover<float>;

@@ -36,8 +36,8 @@ struct own_options {
 class own_solver {
  public:
   /// Makes null vectors and coarse operators. Throws error(unusable_input) where M is not linear on random vectors, or
-  /// gives numbers that are not finite; with multigrid also where it joins aggregates that share no face: hops to
-  /// nearest sites are always right.
+  /// gives numbers that are not finite. With multigrid it does so too where M joins aggregates that share no face.
+  /// (Hops to nearest sites never do.)
   own_solver(const lattice& on, own_operator m, const own_options& options = {});
 
   /// Solves for right-hand sides in memory of the host, as solver::solve does. The reference residual is recomputed by

@@ -54,8 +54,8 @@ void require_address_of_host(const void* address, const char* name);
 template <class Real>
 class array_on_host {
  public:
-  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be, and where it is much
-  /// longer than what it holds: it is copied whole. Collective.
+  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. It does so
+  /// where it is much longer than what it holds, since it is copied whole. Collective.
   /// \param of_a_site  numbers that it holds
   array_on_host(std::span<Real> given, memory where, const lattice& on, int of_a_site, const char* name)
       : given_(given), name_(name), is_copy_(where == memory::device) {

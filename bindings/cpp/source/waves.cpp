@@ -44,8 +44,8 @@ void require_options(const wave_options& options) {
     throw error(code::unusable_input, "waves: expected double or single precision, found half");
 }
 
-/// Throws error(out_of_memory) before memory is taken that this machine has not: a state, its register and right-hand
-/// side on this rank, and its begin, end and textbook where a step is judged.
+/// Throws error(out_of_memory) before memory is taken that this machine has not. Counts a state, its register and
+/// right-hand side on this rank, and what judging a step takes: its begin, end and textbook.
 void require_memory(double elements, const wave_options& options) {
   const double n = options.order, nodes = (n + 1.0) * (n + 2.0) * (n + 3.0) / 6.0;
   const double fields = options.equations == waves::maxwell ? 6.0 : 4.0;
