@@ -46,7 +46,7 @@ constexpr const char* help =
     "--reunitarise       takes links that are up to 1e-6 off SU(3) (1e-3 in 32 bits); the flow begins with them put "
     "back\n\n"
     "Examples:\n"
-    "  plaquette-inspect data/beta6.0_8x8x8x16.nersc\n"
+    "  plaquette-inspect data/beta6.0_6x6x6x12.nersc\n"
     "  plaquette-inspect sphere.msh\n"
     "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
