@@ -68,7 +68,7 @@ learn_notebook() {
   compile plaquette_c
   mkdir -p "$out"
   PLAQUETTE_LIBRARY=$(build_folder)/bindings/libplaquette_c.so
-  export PLAQUETTE_LIBRARY PYTHONPATH=$root/bindings/python PLAQUETTE_CONFIGURATION=$root/data/beta6.0_8x8x8x16.nersc
+  export PLAQUETTE_LIBRARY PYTHONPATH=$root/bindings/python PLAQUETTE_CONFIGURATION=$root/data/beta6.0_6x6x6x12.nersc
   say
   "$python" -B "$source"
   "$python" "$root/tools/notebook.py" "$source" "$out/$1.ipynb"

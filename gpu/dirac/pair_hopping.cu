@@ -279,7 +279,7 @@ struct pair_hops_to_site {
         z.im = {sign * z.im.high, sign * z.im.low};
       }
   }
-  PLAQUETTE_KERNEL_INLINE static void prefetch_link(const std::byte* link) {
+  PLAQUETTE_KERNEL_INLINE static void prefetch_link([[maybe_unused]] const std::byte* link) {
 #ifdef __CUDA_ARCH__
 #pragma unroll
     for (int k = 0; k < colours * colours; ++k) asm volatile("prefetch.global.L2 [%0];" ::"l"(link + k * chunk_stride));

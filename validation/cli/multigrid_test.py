@@ -92,7 +92,6 @@ class Multigrid(CommandLineTest):
             self.assertGreater(figure["gflops"], 0.0)
             self.assertGreater(figure["gbytes_per_s"], 0.0)
 
-    @on_host
     def test_the_outer_operator_works_by_pairs_on_a_gpu(self):
         pairs = [*FAST, "--rhs", "1", "--precision", "pairs"]
         if DEVICE == "cpu":
@@ -104,6 +103,7 @@ class Multigrid(CommandLineTest):
         iterations = [d["solves"][0]["iterations"] for d in (document, in_double)]
         self.assertLessEqual(abs(iterations[0] - iterations[1]), 1)
 
+    @on_host
     def test_every_level_is_the_one_above_between_its_vectors(self):
         result, document = self.report(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--check")
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
