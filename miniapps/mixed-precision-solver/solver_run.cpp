@@ -216,8 +216,8 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
       run.gpu ? run.gpu->make_propagator_solver(kept(gauge.links), settings) : make_cpu_solver(run, gauge, settings);
   if (options.shared.check) check_solver(run, options, *solver, gauge);
 
-  solved = solve_propagator({*solver, run.geometry, run.world, run.gpu.get()}, options, gauge.links, run.world,
-                            run.control, run.progress, source_links);
+  solved = solve_propagator({*solver, run.geometry, run.world, run.gpu.get(), &run.energy}, options, gauge.links,
+                            run.world, run.control, run.progress, source_links);
   run.progress.clear();
   check_columns(run.result.checks, solved.results);
   check_timed_solves(run.result.checks, solved);
