@@ -15,6 +15,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_halo.hpp"
 #include "gpu/dirac/hopping_site.hpp"
+#include "gpu/dirac/pair_hopping.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/halo/halo.hpp"
@@ -342,6 +343,13 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
+  if constexpr (std::is_same_v<T, double>) {
+    if (pairs_ != nullptr) {
+      pairs_->apply_to_doubles(out, in, daggered, finish);
+      if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
+      return;
+    }
+  }
   hopping_work<T> work = work_for(out, in, daggered, finish);
   std::shared_ptr<std::byte> runs;
   if (finish.w != nullptr && makes_sums_in_kernels(work.arg.clover != nullptr)) {
@@ -358,6 +366,13 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     queue_alone(work, how);
   if (finish.w != nullptr)
     *finish.sums = runs != nullptr ? add_up(work.arg.sums, runs, in.columns()) : dot_norm2(out, *finish.w);
+}
+
+template <class T>
+void hopping_term<T>::use_pairs(const gauge_configuration& links)
+  requires std::is_same_v<T, double>
+{
+  pairs_ = std::make_shared<const pair_hopping_term>(context_, links, action_);
 }
 
 template <class T>

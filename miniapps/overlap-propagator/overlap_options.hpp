@@ -3,6 +3,7 @@
 /// What the overlap-propagator is told on its command line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "common/overlap/overlap_solve_rule.hpp"
 #include "common/overlap/sign_options.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette {
 
@@ -34,7 +36,8 @@ enum class basis_place {
 
 struct overlap_options {
   shared_options shared;
-  std::string size;     ///< of the ladder; empty where none was named
+  std::string size;  ///< of the ladder; empty where none was named
+  std::optional<official_class> run_class;
   std::string command;  ///< as typed
 
   double rho = 1.4;
@@ -61,7 +64,7 @@ struct overlap_options {
   overlap_scheme scheme = overlap_scheme::relaxed;
   bool scheme_is_open = false;            ///< a trial tells whether it is the preconditioned one or this
   overlap_preconditioner preconditioner;  ///< of the preconditioned scheme
-  bool recycle_given = false;             ///< how many directions are recycled is not chosen
+  bool inner_steps_given = false, preconditioner_tolerance_given = false;  ///< and not chosen by the size
   /// Modes of D that the other schemes take where their number is not given: the preconditioned one needs none.
   int modes_of_other_schemes = 0;
   cpu::source_description source;

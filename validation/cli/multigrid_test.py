@@ -92,6 +92,17 @@ class Multigrid(CommandLineTest):
             self.assertGreater(figure["gflops"], 0.0)
             self.assertGreater(figure["gbytes_per_s"], 0.0)
 
+    def test_the_outer_operator_works_by_pairs_on_a_gpu(self):
+        pairs = [*FAST, "--rhs", "1", "--precision", "pairs"]
+        if DEVICE == "cpu":
+            return self.refused(["pairs of floats", "--device gpu"], *pairs)
+        result, document = self.report(*pairs)
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+        self.assertEqual([s["precision"] for s in document["solves"]], ["pairs-half", "pairs-half"])
+        _, in_double = self.report(*FAST, "--rhs", "1", "--reference", "none")
+        iterations = [d["solves"][0]["iterations"] for d in (document, in_double)]
+        self.assertLessEqual(abs(iterations[0] - iterations[1]), 1)
+
     @on_host
     def test_every_level_is_the_one_above_between_its_vectors(self):
         result, document = self.report(*QUICK, *CHEAP, "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--check")
