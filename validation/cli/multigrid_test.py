@@ -145,10 +145,10 @@ class Multigrid(CommandLineTest):
             self.assertEqual(document["solves"][0]["setup"]["cycle"]["additive_on"], 0)
             return
         three = [*QUICK, "--rhs", "2", "--batches", "2", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6",
-                 "--reference", "none"]
+                 "--reference", "none", "--modes", "0"]
         iterations = {}
         for place, correction in [("gpu", "multiplicative"), ("cpu", "multiplicative"), ("cpu", "additive"), ("auto", "")]:
-            more = ["--correction", correction] if correction else []
+            more = ["--correction", correction, "--trials", "0"] if correction else []
             result, document = self.report(*three, "--coarse-device", place, *more, "--check")
             self.assertEqual(result.status, SUCCESS, result.err + result.out)
             solve, setup = document["solves"][0], document["solves"][0]["setup"]
@@ -180,7 +180,7 @@ class Multigrid(CommandLineTest):
         if not MPIEXEC:
             return
         three = [*QUICK, "--rhs", "1", "--aggregates", "2x2x2x2,1x2x1x2", "--vectors", "8,6", "--reference", "none",
-                 "--cycle", "k", "--modes", "0", "--check"]
+                 "--cycle", "k", "--modes", "0", "--trials", "0", "--check"]
         iterations = {}
         staged = ["--halo", "staged"] if DEVICE == "gpu" else []  # the host sees to messages: nothing is recorded
         runs = [("never", 2, []), ("2", 2, staged), ("auto", 2, [])]
