@@ -29,12 +29,17 @@ def lines_of(path, report):
     for figure in report["figures"]:
         lengths = figure.get("lattice")
         lattice = "x".join(str(length) for length in lengths) if isinstance(lengths, list) else "?"
+        if isinstance(lengths, list) and not any(lengths):
+            lattice = f"order {figure.get('order')}, {figure.get('elements')} elements"
         yield (f"    operator   {figure.get('operator')} {lattice} {figure.get('precision')} N={figure.get('rhs')}: "
                f"{short(number(figure.get('gflops', 'nan'), path))} GFLOP/s"
                + (f" {figure['protocol']}" if "protocol" in figure else ""))
     for check in report["checks"]:
         if not check.get("passed"):
             yield f"    FAILED     {check.get('name')}: {check.get('value')} / {check.get('tolerance')}"
+    run_class = report.get("class", {})
+    if run_class:
+        yield f"    CLASS      {run_class.get('name')} {'CONFORMS' if run_class.get('conforms') is True else 'DOES NOT'}"
     yield f"    FOM        {fom_text(report, path)}"
     yield f"    VERIFIED   {'PASSED' if report['verified'] is True else 'FAILED'} ({len(report['checks'])} checks)"
 

@@ -19,7 +19,7 @@ FAILED, UNUSABLE = 1, 2
 with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8") as ladder:
     CLASSES = json.load(ladder)
 # What a first run is told; and the option that makes the timed work longer, where there is one.
-FIRST = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": [],
+FIRST = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": [], "overlap-propagator": ["--scheme", "auto"],
          "dslash-scaling": ["--operator", "hopping", "--layout", "even-odd", "--samples", "3"],
          "nodal-dg": ["--steps", "20", "--samples", "4"]}
 LONGER = {"mixed-precision-solver": "--repeat", "dslash-scaling": "--samples", "nodal-dg": "--steps"}
@@ -128,7 +128,7 @@ def run(a, app, size, memory, ranks, number, more):
     found = read_report(report)
     run_class, fom = found.get("class", {}), found.get("fom", {})
     entry = {"report": f"reports/{name}.json", "log": f"logs/{name}.txt", "command": command, "status": status,
-             "fom": fom.get("value"), "unit": fom.get("unit"), "conforms": run_class.get("conforms", False),
+             "fom": fom.get("value"), "unit": fom.get("unit"), "energy": found.get("energy", {"none": "no report"}), "conforms": run_class.get("conforms", False),
              "why": run_class.get("why", "no report"), "work_seconds": run_class.get("work_seconds", 0.0)}
     print(f"   status {status}, {entry['fom']} {entry['unit']}, class {size} "
           f"{'CONFORMS' if entry['conforms'] else 'DOES NOT (' + entry['why'] + ')'}", flush=True)
@@ -167,9 +167,10 @@ def run_series(a):
 def write_page(a, entries, revision):
     lines = [f"# Submission of {a.vendor}", "", f"Category {a.category}, classes {', '.join(a.classes)}, revision "
              f"{revision}. Made by `./plaquette tender`; `./plaquette validate` of this folder judges it.", "",
-             "| run | figure of merit | class | status |", "|---|---|---|---|"]
+             "| run | figure of merit | joules of the hosts | class | status |", "|---|---|---|---|---|"]
     for e in entries:
-        lines.append(f"| {e['report']} | {e['fom']} {e['unit']} | {'conforms' if e['conforms'] else e['why']} | {e['status']} |")
+        joule = e["energy"].get("energy_joule", "not known: " + e["energy"].get("none", ""))
+        lines.append(f"| {e['report']} | {e['fom']} {e['unit']} | {joule} | {'conforms' if e['conforms'] else e['why']} | {e['status']} |")
     with open(os.path.join(a.out, "README.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
 
@@ -189,7 +190,8 @@ def main():
     revision = revisions.pop() if len(revisions) == 1 else "several"
     scaling = [{"app": app, "class": size, "memory": memory, "kind": "strong", "ranks": a.ranks}
                for app in a.apps for size in a.classes for memory in a.memory] if len(a.ranks) > 1 else []
-    document = {"vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
+    energy = sorted({e["energy"].get("source", "none: " + e["energy"].get("none", "")) for e in entries})
+    document = {"energy": "hosts by " + "; ".join(energy) + (", GPUs by NVML" if a.device == "gpu" else ""), "vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
                 "memory": a.memory, "changes": [], "scaling": scaling, "runs": entries}
     with open(os.path.join(a.out, "submission.json"), "w", encoding="utf-8") as file:
         json.dump(document, file, indent=2)

@@ -17,7 +17,8 @@ tender() {
         before=$argument
       done
       preset=$(choose_preset "$@")
-      { configure_once && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg; } >&2
+      { configure_once && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg \
+        plaquette-overlap-propagator; } >&2
       programs=(--programs "$(build_folder)/miniapps")
       ;;
   esac

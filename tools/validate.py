@@ -29,7 +29,8 @@ BEYOND_COPY, ROUNDING = 1.1, 1e-6
 CYCLES_A_SECOND, FLOPS_A_CYCLE = 6.5e9, 64.0  # more than any core of a CPU has today, single precision
 # The check without which a program's figure is not judged.
 NEEDED = {"mixed-precision-solver": r"residual of the full system", "multigrid": r"residual of the full system, multigrid",
-          "dslash-scaling": r".* N=\d+", "nodal-dg": r"right-hand side, against the textbook"}
+          "dslash-scaling": r".* N=\d+", "nodal-dg": r"right-hand side, against the textbook",
+          "overlap-propagator": r"residual of D\("}
 FLOPS = {"hopping": 1320, "wilson": 1368, "clover": 1872, "wilson_schur": 2688, "clover_schur": 3696}
 
 
@@ -75,6 +76,32 @@ def problem_of(app, name, memory):
     return problem
 
 
+def plaquette_of(gauge):
+    """Of the links before any smearing; of repeated ones, of the cell."""
+    if "plaquette_of_cell" in gauge:
+        return number(gauge["plaquette_of_cell"])
+    return number(gauge["stout"].get("plaquette_before") if "stout" in gauge else gauge.get("plaquette"))
+
+
+def plaquette_faults(problem, gauge, name, remarks):
+    """Where the links are no heat bath's of this kind; a remark where they are others than those that were measured."""
+    words = str(problem.get("gauge")).split(":")
+    rule = CLASSES["plaquettes"].get(":".join(words[:3]))
+    if rule is None:
+        return []
+    lattice = list(map(int, words[3].split("x"))) if len(words) > 3 else problem["lattice"]
+    tolerance = rule["uncertainty"] + 6 * rule["spread"] / math.sqrt(math.prod(lattice))
+    found = plaquette_of(gauge)
+    if not abs(found - rule["value"]) <= tolerance:
+        return [f"class {name}: expected plaquette {rule['value']} within {tolerance:.2g}, found {found:.12g}"]
+    for known in CLASSES["plaquettes"]["measured"]:
+        if known["gauge"] == ":".join(words[:3]) and known["lattice"] == lattice and known["seed"] == problem["seed"] and \
+                not near(known["plaquette"], found, 1e-11):
+            remarks.append(f"links are others than the reference's, plaquette {found:.12g} and {known['plaquette']}: "
+                           "rounding of another machine is enough for that")
+    return []
+
+
 def same(expected, found):
     if isinstance(expected, dict):
         return isinstance(found, dict) and all(same(v, found.get(k)) for k, v in expected.items())
@@ -85,8 +112,8 @@ def same(expected, found):
     return expected == found
 
 
-def class_faults(report):
-    """What in the parameters is not as the class of the report has it."""
+def class_faults(report, remarks):
+    """What in the parameters, links or duration is not as the class of the report has it."""
     run_class, parameters = report["class"], report["parameters"]
     name, memory = run_class["name"], run_class.get("memory", "medium")
     problem = problem_of(report["app"], name, memory)
@@ -97,6 +124,7 @@ def class_faults(report):
         found = parameters.get(key, {"steps": 0} if key == "stout" else None)
         if not same(expected, found):
             faults.append(f"class {name}: expected {key} {json.dumps(expected)}, found {json.dumps(found)}")
+    faults += plaquette_faults(problem, report["gauge"], name, remarks)
     for key, least in CLASSES["programs"][report["app"]]["least"].items():
         if not number(parameters.get(key)) >= least:
             faults.append(f"class {name}: expected {key} {least} or more, found {parameters.get(key)}")
@@ -119,7 +147,7 @@ def checksum_faults(report, path, remarks):
     """The checksum is that of the text without its own line."""
     if "checksum" not in report:
         remarks.append("no checksum over itself (written before schema 1.3)")
-        return ["expected a checksum in a report of schema 1.3"] if report["schema_version"] == "1.3" else []
+        return [] if report["schema_version"] in ("1.0", "1.1", "1.2") else ["expected a checksum in a report since schema 1.3"]
     text = report_file._text(path).encode("utf-8")  # pylint: disable=protected-access
     body, found = re.subn(rb',\n  "checksum": "[^"\n]*"\n}\n\Z', b"\n}\n", text)
     expected = f"crc32:{zlib.crc32(body):08x}"
@@ -183,6 +211,10 @@ def expected_foms(report):
         return [f["nodes_per_s"] for f in figures if "nodes_per_s" in f]
     if app == "multigrid":
         return [1.0 / number(s["seconds_mean"]) for s in solves if s["solver"] == "multigrid" and "seconds_mean" in s]
+    if app == "overlap-propagator":
+        stages = report["observables"].get("calculation", [])
+        total = sum(number(s["seconds"]) for s in stages if s["stage"] != "modes of D, judged")
+        return [3600.0 * len(solves) / total] if solves and total > 0 and not any(s["restored"] for s in stages) else []
     if app == "mixed-precision-solver":
         return [len(s["columns"]) / number(s["seconds"]) for s in solves if s.get("columns")]
     return []
@@ -266,8 +298,40 @@ def copy_faults(report):
     return faults
 
 
-def energy_faults(report):
+MOST_WATT_OF_A_HOST = 2e4
+
+
+def host_energy_faults(report):
+    """Energy of hosts, over the run and over solves: power times time, above 0, and what a host can take."""
     faults = []
+    hosts = max(number(report.get("run", {}).get("hosts", 1)), 1)
+    for what, window in [("of the hosts", report.get("energy", {}))] + \
+            [(f"of the hosts in '{s['solver']}'", s.get("host_energy", {})) for s in report["solves"]]:
+        if not window or "none" in window:
+            continue
+        energy, power, seconds = (number(window.get(k)) for k in ("energy_joule", "power_watt", "seconds"))
+        if not (energy > 0 and seconds > 0 and near(energy, power * seconds, 1e-3)):
+            faults.append(f"energy {what}: expected one above 0 that is power times time, found {energy:.4g} J, "
+                          f"{power:.4g} W, {seconds:.4g} s")
+        elif not power <= MOST_WATT_OF_A_HOST * hosts:
+            faults.append(f"energy {what}: {power:.4g} W, more than {hosts:g} hosts take")
+    return faults
+
+
+def joules_a_solve(report):
+    """Of the last timed solves of a batch, GPUs and hosts together where both tell; NaN where neither does."""
+    joules = []
+    for s in report["solves"]:
+        parts = [number(s.get("gpu", {}).get("energy_joule_of_all_ranks")), number(s.get("host_energy", {}).get("energy_joule"))]
+        columns = (s.get("batches") or [{}])[-1].get("columns") or s.get("columns") or []
+        known = [p for p in parts if not math.isnan(p)]
+        if known and columns:
+            joules.append(sum(known) / len(columns))
+    return statistics.median(joules) if joules else math.nan
+
+
+def energy_faults(report):
+    faults = host_energy_faults(report)
     _, card = card_of(report)
     for item in report["figures"] + report["solves"]:
         window, what = item.get("gpu") or {}, f"'{item.get('operator', item.get('solver'))}'"
@@ -286,6 +350,9 @@ def energy_faults(report):
 def solve_faults(report):
     faults = []
     tolerance = number(report["parameters"].get("tolerance"))
+    masses = report["parameters"].get("masses") if report["app"] == "overlap-propagator" else None
+    if masses and report["solves"] and sorted(s.get("mass") for s in report["solves"]) != sorted(masses):
+        faults.append(f"solves for masses {[s.get('mass') for s in report['solves']]}, and {masses} were to be solved")
     for s in report["solves"]:
         timing, what = s.get("timing"), f"solve by {s['solver']}"
         if isinstance(timing, dict) and not near(timing["median"], s["seconds"]):
@@ -362,6 +429,22 @@ def command_faults(report):
 
 
 def noise_remarks(report, remarks):
+    """What makes a figure doubtful without making it wrong: spread, clocks, load, and figures far below the limit."""
+    cores = number(report["machine"].get("logical_cpus", math.inf)) * number(report["machine"].get("ranks_on_host", 1))
+    load = number(report.get("run", {}).get("load", 0.0))
+    if load > 0.5 * cores:
+        remarks.append(f"load: {load:.3g} processes ran on the host in the minute before, and the run has {cores:g} cores")
+    slow = [f for f in report["figures"] if max(number(f["fraction_of_copy"]), number(f.get("fraction_of_fma_peak", 0))) < 0.2]
+    if slow:
+        remarks.append(f"{len(slow)} figures are below 20% of both limits that the run measured, such as "
+                       f"'{slow[0]['operator']} {slow[0]['precision']}' at {100 * number(slow[0]['fraction_of_copy']):.2g}% of copy")
+    if any(number(f["threads"]) * number(f["ranks"]) > cores * max(report.get("run", {}).get("hosts", 1), 1)
+           for f in report["figures"] if f["device"] == "cpu"):
+        remarks.append("figures of more threads than cores")
+    for f in report["figures"]:
+        clock = f.get("gpu", {}).get("sm_clock_mhz", {})
+        if f.get("protocol") == "sustained" and number(clock.get("min")) < 0.9 * number(clock.get("max")):
+            remarks.append(f"clocks: {clock['min']:g} to {clock['max']:g} MHz during '{f['operator']} {f['precision']}'")
     for f in report["figures"]:
         s = {k: number(v) for k, v in f["seconds"].items()}
         if s["median"] > 0 and s["max"] - s["min"] > 0.5 * s["median"]:
@@ -381,7 +464,7 @@ def judge(path, revision=None, trial=False):
         figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
         origin_faults(report, revision, remarks, trial)
     if "class" in report:
-        faults += class_faults(report)
+        faults += class_faults(report, remarks)
     noise_remarks(report, remarks)
     return report, faults, remarks
 
@@ -414,9 +497,10 @@ def copies(named):
 
 def rule_faults(named, series):
     """The run rules on the reports of a submission together: a list of faults and lines of a summary."""
-    kinds, faults, lines = {}, [], []
+    kinds, joules, faults, lines = {}, {}, [], []
     for _, report in named:
         kinds.setdefault(kind_of(report), []).append(number(report["fom"]["value"]))
+        joules.setdefault(kind_of(report), []).append(joules_a_solve(report))
     for kind, foms in sorted(kinds.items()):
         rules = CLASSES["classes"].get(kind[1])
         if rules is None:
@@ -424,7 +508,8 @@ def rule_faults(named, series):
         median = statistics.median(foms)
         spread = (max(foms) - min(foms)) / median
         lines.append(f"{kind[0]:<23} {kind[1]:<7} {kind[2]:<7} {kind[3]:<4} {kind[5]:>5}  {len(foms):>4}  {median:>10.4g}"
-                     f"  {100 * spread:>6.1f}%")
+                     f"  {100 * spread:>6.1f}%" + ("" if math.isnan(max(joules[kind])) else
+                                                  f"  {statistics.median(joules[kind]):>8.4g} J a solve"))
         name = f"{kind[0]} {kind[1]} {kind[2]} on {kind[5]} ranks"
         if len(foms) < rules["runs"]:
             faults.append(f"{name}: expected {rules['runs']} runs or more, found {len(foms)}")

@@ -9,8 +9,8 @@
 
 namespace plaquette {
 
-/// Silent unless it is switched on, stderr is a terminal and the run has lasted some seconds. The line overwrites
-/// itself and is gone when the object is.
+/// Silent unless it is switched on and the run has lasted some seconds. On a terminal the line overwrites itself and is
+/// gone when the object is; elsewhere, as in the file of a batch job, one line a minute is written.
 class progress_line {
  public:
   /// \param enabled  true on the one rank that talks
@@ -28,7 +28,7 @@ class progress_line {
   void clear();
 
  private:
-  bool enabled_;
+  bool enabled_, is_terminal_;
   bool shown_ = false;
   double last_ = 0.0;
   std::string what_;

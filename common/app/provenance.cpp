@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -114,6 +115,7 @@ run_record run_information(const communicator& world) {
   world.sum(std::span(hosts));
   run.hosts = static_cast<int>(std::lround(hosts[0]));
   if (world.rank() == 0) run.program_crc32 = sum_of_program();
+  if (getloadavg(&run.load, 1) != 1) run.load = 0.0;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');

@@ -47,6 +47,7 @@ struct run_record {
   std::string date;           ///< of its start, in UTC: "2026-01-31T12:00:00Z"
   int hosts = 1;              ///< that its ranks are on
   std::string program_crc32;  ///< of the program's file
+  double load = 0.0;          ///< processes that ran or waited on rank 0's host in the minute before
   /// Variables that bear on speed: of OpenMP, CUDA, MPI, the batch system and this suite.
   std::vector<std::pair<std::string, std::string>> environment{};
 };

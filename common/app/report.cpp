@@ -101,7 +101,11 @@ json_document to_json(const solve_record& s) {
 json_document to_json(const run_record& r) {
   json_document environment = json_document::object();
   for (const auto& [name, value] : r.environment) environment[name] = value;
-  return {{"date", r.date}, {"hosts", r.hosts}, {"program_crc32", r.program_crc32}, {"environment", environment}};
+  return {{"date", r.date},
+          {"hosts", r.hosts},
+          {"program_crc32", r.program_crc32},
+          {"load", r.load},
+          {"environment", environment}};
 }
 
 template <class Item>
@@ -130,6 +134,7 @@ json_document to_json(const report& r) {
   document["observables"] = r.observables;
   if (!r.tuning.is_null()) document["tuning"] = r.tuning;
   if (!r.latencies.is_null()) document["latencies"] = r.latencies;
+  if (!r.energy.is_null()) document["energy"] = r.energy;
   if (!r.stages.is_null()) document["stages"] = r.stages;
   if (r.run_class)
     document["class"] = {{"name", r.run_class->name},
@@ -146,6 +151,13 @@ std::string fom_line(const figure_of_merit& fom) {
   if (!fom.none.empty()) return fmt::format("FOM        none     ({})", fom.none);
   const std::string value = std::isnan(fom.value) ? "none" : fmt::format("{:.4g}", fom.value);
   return fmt::format("FOM        {} {}     ({})", value, fom.unit, fom.what);
+}
+
+std::string energy_line(const json_document& energy) {
+  if (energy.contains("none")) return "energy     of the hosts is not known: " + energy["none"].get<std::string>();
+  return fmt::format("energy     {:.4g} J of the hosts in {:.4g} s, {:.4g} W ({})",
+                     energy["energy_joule"].get<double>(), energy["seconds"].get<double>(),
+                     energy["power_watt"].get<double>(), energy["source"].get<std::string>());
 }
 
 void print_machine(const report& r) {

@@ -81,6 +81,7 @@ struct report {
   json_document observables = json_document::object();
   json_document tuning = nullptr;            ///< on a GPU: how its kernels were launched; null on the CPU
   json_document latencies = nullptr;         ///< of messages and launches, where they were measured
+  json_document energy = nullptr;            ///< of the hosts over the run, or why it is not known
   json_document stages = nullptr;            ///< steps that were timed by themselves: [{name, seconds, tuning_seconds}]
   std::optional<class_verdict> run_class{};  ///< of a run of an official class
 };
@@ -90,6 +91,9 @@ json_document to_json(const report& r);
 
 /// Returns "FOM        12.3 GFLOP/s     (what it is)"; "none" in place of the number where a run has none
 std::string fom_line(const figure_of_merit& fom);
+
+/// Returns "energy     532 J of the hosts in 4.2 s, 127 W (RAPL package-0)", or that it cannot be read, and why.
+std::string energy_line(const json_document& energy);
 
 /// Prints program, revision and machine: the head of the output.
 void print_machine(const report& r);

@@ -222,6 +222,7 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     result.first_seconds += solve.seconds;
     result.tuning_seconds += solve.tuning_seconds;
     result.gpu = solve.gpu;
+    result.host_energy = solve.host_energy;
     take_solutions(result, run.on.solver, solve.report, batch);
     if (!run.checkpoint) continue;
     enter_stage("writing the checkpoint");
@@ -296,6 +297,7 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
     batch.seconds.push_back(again.seconds);
     batch.flops = again.flops;
     result.gpu = again.gpu;
+    result.host_energy = again.host_energy;
     result.tuning_seconds += again.tuning_seconds;
     seconds += again.seconds;
     flops += again.flops;
@@ -474,6 +476,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                     {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};
   if (!result.gpu.is_null()) record.details["gpu"] = result.gpu;
+  if (result.host_energy.contains("energy_joule")) record.details["host_energy"] = result.host_energy;
   if (!result.halo.is_null()) record.details["halo"] = result.halo;
   return record;
 }

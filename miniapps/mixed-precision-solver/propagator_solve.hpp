@@ -52,6 +52,7 @@ struct propagator_result {
   long inner_applications = 0;                ///< of the same solve: of the operator of the Krylov space
   long outer_applications = 0;                ///< and of that of the residual, on the even sites
   double reference_seconds = 0.0;             ///< that the checks took
+  json_document host_energy = nullptr;        ///< of the last batch
   json_document gpu = nullptr;                ///< clocks and energy of the last batch; null on the CPU
   json_document halo = nullptr;               ///< see halo_facts
 

@@ -151,6 +151,7 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
     on.gpu->monitor().begin();  // which takes some milliseconds, on one rank more than on another
   }
   on.comm.barrier();
+  const energy_reading before = on.energy ? on.energy->now() : energy_reading{};
   const tuned_device device{on.gpu};
   const work_clock watch(device);
   propagator_report solved = on.solver.solve(rule, parameters);
@@ -159,6 +160,7 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
   result.seconds = spent.work;
   result.tuning_seconds = spent.tuning;
   if (on.gpu) result.gpu = of_all_gpus(on.gpu->monitor().end(), on.comm);
+  if (on.energy) result.host_energy = energy_since(before, *on.energy, on.comm);
   result.report = std::move(solved.report);
   result.flops = solved.flops;
   return result;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/app/host_energy.hpp"
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/solvers/propagator_solver.hpp"
@@ -20,7 +21,8 @@ struct timed_solver {
   propagator_solver& solver;
   const lattice_geometry& geometry;
   const communicator& comm;
-  gpu_access* gpu = nullptr;  ///< null on the CPU
+  gpu_access* gpu = nullptr;      ///< null on the CPU
+  host_energy* energy = nullptr;  ///< null: not measured
 };
 
 /// A solve of a batch of columns from a zero guess.
@@ -29,7 +31,8 @@ struct timed_solve {
   double seconds = 0.0;         ///< without those of tuning
   double tuning_seconds = 0.0;  ///< that finding out how to launch kernels took meanwhile
   double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
-  json_document gpu = nullptr;  ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
+  json_document host_energy = nullptr;  ///< of all hosts meanwhile
+  json_document gpu = nullptr;          ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
 
 /// Solves. Seconds are those of all ranks together, each of which waits for the last. Collective.

@@ -298,6 +298,7 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   double total = 0.0;
   for (const stage_record& s : stages.records())
     if (s.name != judgement_of_modes) total += s.seconds;
+  stages.run.work_seconds = total;
   figure_of_merit& fom = stages.run.result.fom;
   if (stages.options.until != overlap_stage::propagators)
     fom.none = "--until " + name(stages.options.until) + " ends before the propagators";
@@ -306,7 +307,7 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   else if (!result.masses.empty())
     fom.value = 3600.0 * static_cast<double>(result.masses.size()) / total;
   note_figures(stages);
-  if (stages.is_root()) print(stages.records());
+  if (stages.is_root()) print(stages.records(), stages.run.geometry.global() == extents{24, 24, 24, 64});
   const bool all_solved = std::ranges::all_of(result.masses, &mass_record::is_solved);
   return all_solved && !stages.lack_modes() ? exit_status::success : exit_status::no_convergence;
 }

@@ -33,9 +33,9 @@ constexpr std::array<problem, 4> ladder{
 
 /// Words as typed, until all are read.
 struct raw_options {
-  std::string size, method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed",
-                    source = "point", until = "propagators", relax_modes = "on", basis = "auto",
-                    preconditioner = "auto";
+  class_options size;
+  std::string method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed", source = "point",
+              until = "propagators", relax_modes = "on", basis = "auto", preconditioner = "auto";
   std::string time_boundary = "antiperiodic";
   std::vector<double> angles;
 };
@@ -48,10 +48,9 @@ std::vector<double> read_list(std::string_view text, std::string_view option, co
 
 void declare_kernel(command_line& line, overlap_options& options, raw_options& raw) {
   line.section("Problem");
-  line.choice(
-      "--size", raw.size, {"nano", "small", "reference", "target"},
-      "Lattice, gauge field, modes and masses of a step of the ladder (small, where there is no --gauge); single "
-      "options overrule it");
+  declare_class(line, raw.size, {"small", "reference", "target"},
+                "An official class (RUN_RULES.md), or lattice, gauge field, modes and masses of a step of the ladder "
+                "(small, where there is no --gauge); single options overrule it");
   line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho), between 0 and 2");
   line.choice("--time-bc", raw.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   line.custom(
@@ -348,9 +347,15 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
                   : raw.until == "sign"          ? overlap_stage::sign
                   : raw.until == "overlap-modes" ? overlap_stage::overlap_modes
                                                  : overlap_stage::propagators;
-  options.size = raw.size.empty() && !line.given("--gauge") ? "small" : raw.size;
-  if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
+  options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
+  options.run_class = find_class("overlap-propagator", raw.size, line);
+  const std::string rung = options.run_class && options.size != "nano" ? "target" : options.size;
+  if (const auto step = std::ranges::find(ladder, rung, &problem::name); step != ladder.end())
     overlay(options, *step, line);
+  if (options.run_class) {
+    take_problem(options.shared, *options.run_class, line);
+    if (!line.given("--masses")) options.masses = options.run_class->fixed["masses"].get<std::vector<double>>();
+  }
   if (!line.given("--preconditioner-stout") && options.shared.stout.steps > 0 &&
       options.preconditioner.smearing.steps == 3)
     options.preconditioner.smearing.steps = 2;

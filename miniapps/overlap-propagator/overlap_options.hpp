@@ -3,6 +3,7 @@
 /// What the overlap-propagator is told on its command line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "common/overlap/overlap_solve_rule.hpp"
 #include "common/overlap/sign_options.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "miniapps/shared/run_class.hpp"
 
 namespace plaquette {
 
@@ -34,7 +36,8 @@ enum class basis_place {
 
 struct overlap_options {
   shared_options shared;
-  std::string size;     ///< of the ladder; empty where none was named
+  std::string size;  ///< of the ladder; empty where none was named
+  std::optional<official_class> run_class;
   std::string command;  ///< as typed
 
   double rho = 1.4;

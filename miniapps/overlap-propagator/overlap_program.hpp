@@ -19,6 +19,7 @@ class overlap_program final : public program {
   std::vector<named_file> files() const override;
   std::vector<std::string> files_of_stopped_run() const override;
   lattice_geometry geometry(const communicator& world) override;
+  std::optional<official_class> run_class() const override { return options_.run_class; }
   run_estimate estimate(app_run& run) override;
   json_document parameters(const app_run& run) const override { return parameters_of(options_, run.geometry); }
   void print_problem(const app_run& run) const override;

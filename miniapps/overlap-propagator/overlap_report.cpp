@@ -243,25 +243,27 @@ void print(const std::vector<mass_record>& masses) {
   }
 }
 
-void print(const std::vector<stage_record>& stages) {
+void print(const std::vector<stage_record>& stages, bool is_paper) {
   double total = 0.0, predicted = 0.0, halves = 0.0;
   for (const stage_record& s : stages) {
     halves += s.half;
     total += s.seconds;
     predicted += s.predicted_seconds;
   }
-  fmt::print("\n{:<14} {:>10} {:>6} {:>10} {:>11} {:>11} {:>8} {:>13} {:>13}\n", "stage", "seconds", "share",
-             "predicted", "H double", "H single", "signs", "paper 32 GPUs", "256 cores");
+  fmt::print("\n{:<14} {:>10} {:>6} {:>10} {:>11} {:>11} {:>8}{}\n", "stage", "seconds", "share", "predicted",
+             "H double", "H single", "signs", is_paper ? " paper 32 GPUs     256 cores" : "");
   for (const stage_record& s : stages) {
     const auto known = std::ranges::find(paper, s.name, &paper_hours::stage);
     fmt::print("{:<14} {:10.3g} {:5.0f}% {:10.3g} {:11.0f} {:11.0f} {:8.0f}", s.name, s.seconds,
                total > 0.0 ? 100.0 * s.seconds / total : 0.0, s.predicted_seconds, s.as_double, s.as_single,
                s.sign_applications);
-    if (known != paper.end()) fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
+    if (is_paper && known != paper.end())
+      fmt::print(" {:11.0f} s {:11.0f} s", 3600.0 * known->gpus, 3600.0 * known->cores);
     fmt::print("{}\n", s.restored ? "  (from the checkpoint)" : "");
   }
-  fmt::print("{:<14} {:10.3g} {:>6} {:10.3g} {:>11} {:>11} {:>8} {:11.0f} s {:11.0f} s   (paper: 24^3x64)\n", "all",
-             total, "", predicted, "", "", "", 3600.0 * 3.5, 3600.0 * 13.5);
+  fmt::print("{:<14} {:10.3g} {:>6} {:10.3g}", "all", total, "", predicted);
+  if (is_paper) fmt::print(" {:>11} {:>11} {:>8} {:11.0f} s {:11.0f} s", "", "", "", 3600.0 * 3.5, 3600.0 * 13.5);
+  fmt::print("\n");
   if (halves > 0.0) fmt::print("and {:.0f} applications of H in half precision\n", halves);
 }
 

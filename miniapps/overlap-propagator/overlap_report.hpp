@@ -77,6 +77,7 @@ void print(const overlap_record& r);
 void print(const std::vector<mass_record>& masses);
 void print(const preconditioned_work& work);
 /// The table of stages, next to what the paper has for 24^3 x 64.
-void print(const std::vector<stage_record>& stages);
+/// \param is_paper  whether the lattice is that of the paper, whose hours then stand next to the seconds
+void print(const std::vector<stage_record>& stages, bool is_paper);
 
 }  // namespace plaquette

@@ -9,6 +9,7 @@
 
 #include "common/app/checkpoint.hpp"
 #include "miniapps/shared/possible_figures.hpp"
+#include "miniapps/shared/profiler.hpp"
 
 namespace plaquette {
 
@@ -49,6 +50,7 @@ bool app_run::replaces(const std::string& path) const {
 
 void app_run::begin(const std::string& step) {
   enter_stage("the " + step);
+  mark_range(step);
   progress.begin(step);
   progress.update(-1.0);
 }
@@ -106,9 +108,12 @@ exit_status app_run::finish(exit_status status) {
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
   if (run_class)
-    result.run_class = judge_class(*run_class, result.parameters, work_seconds > 0.0 ? work_seconds : work_of(result));
+    result.run_class = judge_class(*run_class, result, work_seconds > 0.0 ? work_seconds : work_of(result));
   if (gpu) result.tuning = gpu->tuning();
+  mark_range({});
+  result.energy = energy_since({}, energy, world);
   if (!is_root()) return status;
+  fmt::print("{}\n", energy_line(result.energy));
   if (!shared.json.empty()) {
     write_report(result, shared.json, replaces(shared.json));
     fmt::print("report     {}\n", shared.json);

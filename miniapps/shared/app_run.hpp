@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/algorithms/work_clock.hpp"
+#include "common/app/host_energy.hpp"
 #include "common/app/options.hpp"
 #include "common/app/progress.hpp"
 #include "common/app/report.hpp"
@@ -38,6 +39,7 @@ struct app_run {
   progress_line progress;
   report result;
   std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
+  host_energy energy{};                   ///< of this host, without what GPUs take
   std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
   bool keeps_checkpoint = false;          ///< it may continue a run that was stopped before its first checkpoint, too
   /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.

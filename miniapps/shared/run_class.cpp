@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/app/command_line.hpp"
 #include "common/error.hpp"
@@ -45,6 +46,29 @@ std::string short_text(const json_document& value) {
   return text.empty() ? "none" : text;
 }
 
+/// The links whose plaquette the report has before any smearing; of repeated ones the cell.
+double plaquette_of(const json_document& gauge) {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  if (gauge.contains("plaquette_of_cell")) return gauge["plaquette_of_cell"];
+  if (gauge.contains("stout")) return gauge["stout"].value("plaquette_before", nothing);
+  return gauge.value("plaquette", nothing);
+}
+
+/// Sets what the plaquette of a class must be. One rounding changes all links within some ten sweeps of the heat bath:
+/// other machines make other links of the same distribution.
+void set_plaquette(official_class& problem, const json_document& plaquettes) {
+  gauge_choice gauge = parse_gauge_choice(problem.fixed["gauge"].get<std::string>(), "--size");
+  const json_document lattice = gauge.cell ? json_document(*gauge.cell) : problem.fixed["lattice"];
+  gauge.cell.reset();
+  const auto found = plaquettes.find(gauge.describe());
+  if (found == plaquettes.end()) return;
+  double sites = 1.0;
+  for (const json_document& n : lattice) sites *= n.get<double>();
+  problem.plaquette = (*found)["value"];
+  problem.plaquette_tolerance =
+      (*found)["uncertainty"].get<double>() + 6.0 * (*found)["spread"].get<double>() / std::sqrt(sites);
+}
+
 }  // namespace
 
 void declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
@@ -83,6 +107,7 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   if (program.contains(chosen.size)) found.fixed.update(program[chosen.size]);
   json_document& last = found.fixed[scaled].back();
   last = static_cast<int>(last.get<double>() * all["memory"][chosen.memory].get<double>());
+  if (found.fixed.contains("gauge")) set_plaquette(found, all["plaquettes"]);
   return found;
 }
 
@@ -109,7 +134,8 @@ void take_problem(shared_options& options, const official_class& problem, const 
   if (open("tolerance", {"--tol"})) options.tolerance = p["tolerance"];
 }
 
-class_verdict judge_class(const official_class& problem, const json_document& parameters, double work_seconds) {
+class_verdict judge_class(const official_class& problem, const report& result, double work_seconds) {
+  const json_document& parameters = result.parameters;
   class_verdict verdict{problem.name, "", problem.memory, work_seconds};
   const auto add = [&verdict](const std::string& what) { verdict.why += (verdict.why.empty() ? "" : ", ") + what; };
   for (const auto& item : problem.fixed.items()) {
@@ -123,6 +149,10 @@ class_verdict judge_class(const official_class& problem, const json_document& pa
     if (!found.is_number() || !(found.get<double>() >= item.value().get<double>()))
       add(item.key() + " " + short_text(found));
   }
+  const double off = std::abs(plaquette_of(result.gauge) - problem.plaquette);
+  if (problem.plaquette > 0.0 && !(off <= problem.plaquette_tolerance))
+    add(fmt::format("plaquette {:.6f} in place of {:g}", plaquette_of(result.gauge), problem.plaquette));
+  if (!result.fom.none.empty()) add("no figure of merit");
   if (!(work_seconds >= problem.seconds)) add(fmt::format("{:.2g} s of work", work_seconds));
   return verdict;
 }

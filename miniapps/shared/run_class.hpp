@@ -20,6 +20,8 @@ struct official_class {
   json_document least;          ///< parameters and their least values
   double seconds = 0.0;         ///< of work, at least
   int expected_iterations = 0;  ///< of a solve, for estimates; 0: not known
+  /// Of links before smearing, or of the cell that they repeat, and how far others may lie from it; 0: any.
+  double plaquette = 0.0, plaquette_tolerance = 0.0;
 };
 
 /// --size and --memory as given.
@@ -39,8 +41,8 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
 /// line gives itself.
 void take_problem(shared_options& options, const official_class& problem, const command_line& line);
 
-/// Returns the verdict on a run: what in its parameters or its duration differs from the class.
-class_verdict judge_class(const official_class& problem, const json_document& parameters, double work_seconds);
+/// Returns the verdict on a run: what in its parameters, its links or its duration differs from the class.
+class_verdict judge_class(const official_class& problem, const report& result, double work_seconds);
 
 /// Returns the seconds of timed work that the figures and solves of a report tell of.
 double work_of(const report& result);

@@ -64,6 +64,12 @@ class DslashScaling(PlaquetteCheck):
 
 
 @rfm.simple_test
+class OverlapPropagator(PlaquetteCheck):
+    app = "overlap-propagator"
+    more = ["--scheme", "auto"]
+
+
+@rfm.simple_test
 class NodalDg(PlaquetteCheck):
     app = "nodal-dg"
     more = ["--steps", "20"]

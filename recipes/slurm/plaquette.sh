@@ -10,7 +10,7 @@
 #SBATCH --exclusive
 set -euo pipefail
 
-app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling or nodal-dg}
+app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling, overlap-propagator or nodal-dg}
 size=${2:-nano}
 shift $(($# < 2 ? $# : 2))
 : "${PLAQUETTE_FOLDER:?the folder of the built mini-apps}"

@@ -6,13 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 RECIPES = os.path.join(ROOT, "recipes")
-APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "nodal-dg"]
+APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
 OUTPUT = "CLASS nano CONFORMS\nFOM        1.5 solves/s     (x)\nVERIFIED   PASSED     (1 check)\n"
 
 
@@ -49,6 +51,53 @@ class Recipes(unittest.TestCase):
         for path in (("recipes", "reframe", "plaquette_checks.py"), ("spack", "packages", "plaquette", "package.py")):
             ast.parse(text_of(*path))
 
+    def run_with_stand_ins(self, name, **modules):
+        """The names that a Python recipe defines, where the modules that it imports have these names."""
+        for path, names in modules.items():
+            module = types.ModuleType(path.replace("_", "."))
+            module.__dict__.update(names)
+            parts = module.__name__.split(".")
+            sys.modules[module.__name__] = module
+            sys.modules.setdefault(parts[0], types.ModuleType(parts[0]))
+        found = {}
+        exec(compile(text_of("recipes", "benchpark", name), name, "exec"), found)  # pylint: disable=exec-used
+        return found
+
+    def test_ramble_application_finds_figures_and_verdicts(self):
+        calls = []
+        record = lambda kind: lambda *words, **options: calls.append((kind, words, options))
+        kinds = ("executable", "workload", "workload_variable", "figure_of_merit", "success_criteria")
+        self.run_with_stand_ins("application.py", ramble_appkit={"SpackApplication": object, **{k: record(k) for k in kinds}})
+        of = {kind: [(words, options) for k, words, options in calls if k == kind] for kind in kinds}
+        self.assertEqual([words[0] for words, _ in of["workload"]], APPS)
+        variables = {words[0] for words, _ in of["workload_variable"]} | {"experiment_run_dir"}
+        for (app, command), _ in of["executable"]:
+            self.assertLessEqual(set(re.findall(r"{(\w+)}", command)), variables)
+            self.assertTrue(command.startswith(f"plaquette-{app} "))
+        found = re.search(of["figure_of_merit"][0][1]["fom_regex"], OUTPUT, re.MULTILINE)
+        self.assertEqual((found.group("fom"), found.group("unit")), ("1.5", "solves/s"))
+        for _, options in of["success_criteria"]:
+            self.assertRegex(OUTPUT, re.compile(options["match"], re.MULTILINE))
+            self.assertNotRegex(OUTPUT.replace("PASSED", "FAILED").replace("CONFORMS", "DOES NOT (x)"),
+                                re.compile(options["match"], re.MULTILINE))
+
+    def test_benchpark_experiment_has_three_modes(self):
+        base = lambda name: type(name, (), {})
+        mode = types.SimpleNamespace(Strong="strong", Weak="weak", Throughput="throughput")
+        nothing = lambda *words, **options: None
+        made = self.run_with_stand_ins(
+            "experiment.py", benchpark_caliper={"Caliper": base("Caliper")}, benchpark_cuda={"CudaExperiment": base("Cuda")},
+            benchpark_directives={"maintainers": nothing, "variant": nothing}, benchpark_experiment={"Experiment": base("E")},
+            benchpark_mpi={"MpiOnlyExperiment": base("Mpi")},
+            benchpark_scaling={"Scaling": lambda *modes: base("S" + "".join(modes)), "ScalingMode": mode})
+        self.assertEqual(list(made["PROGRAMS"]), APPS)
+        for scaling, ranks in (("none", 1), ("strong", 4), ("weak", 3), ("throughput", 3)):
+            experiment, variables = made["Plaquette"](), {}
+            experiment.spec = types.SimpleNamespace(variants={"size": ["device"]}, satisfies=lambda s: s == "scaling=" + scaling)
+            experiment.add_experiment_variable = lambda name, value, named: variables.update({name: value})
+            experiment.compute_applications_section()
+            self.assertEqual({len(variables[name]) for name in ("n_ranks", "size", "memory")}, {ranks})
+
     def test_reframe_checks_name_every_program(self):
         text = text_of("recipes", "reframe", "plaquette_checks.py")
         for app in APPS:
@@ -59,7 +108,7 @@ class Recipes(unittest.TestCase):
         done = run("reframe", "-c", os.path.join(RECIPES, "reframe"), "-S", "folder=" + self.environment["PLAQUETTE_FOLDER"],
                    "-r", "--nocolor", "--prefix", self.folder, env=self.environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertIn("Ran 5/5 test case(s)", done.stdout)
+        self.assertIn("Ran 6/6 test case(s)", done.stdout)
 
     def test_jube_file_is_one(self):
         tree = xml.etree.ElementTree.parse(os.path.join(RECIPES, "jube", "plaquette.xml")).getroot()
@@ -77,7 +126,7 @@ class Recipes(unittest.TestCase):
         done = run("jube", "run", file, env=self.environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         done = run("jube", "result", "-a", os.path.join(self.folder, "plaquette_runs"), env=self.environment)
-        self.assertEqual(done.stdout.count(",1.5,PASSED,CONFORMS"), 12, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count(",1.5,PASSED,CONFORMS"), 15, done.stdout + done.stderr)
 
     def test_slurm_script_runs_a_program(self):
         script = os.path.join(RECIPES, "slurm", "plaquette.sh")

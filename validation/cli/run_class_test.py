@@ -3,21 +3,23 @@
 import json
 import math
 import os
+import re
 import unittest
 
 from harness import SUCCESS, UNUSABLE, CommandLineTest, run
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 APPS = os.environ["PLAQUETTE_PROGRAMS"]
-OFFICIAL = ["mixed-precision-solver", "multigrid", "dslash-scaling", "nodal-dg"]
+OFFICIAL = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
 #: What makes a run of nano quick, and leaves the class as it is.
 QUICK = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": ["--trials", "0", "--modes", "0", "--reference", "none"],
          "dslash-scaling": ["--samples", "3", "--operator", "hopping", "--layout", "even-odd"],
-         "nodal-dg": ["--steps", "10", "--samples", "2"]}
+         "overlap-propagator": ["--scheme", "preconditioned"], "nodal-dg": ["--steps", "10", "--samples", "2"]}
 #: What does not, and how the verdict names it.
 OFF = {"mixed-precision-solver": (["--tol", "0.9", "--rhs", "1"], "rhs 1, tolerance 0.9"),
        "multigrid": (["--lattice", "4x4x4x4"], "lattice 4x4x4x4"),
        "dslash-scaling": (["--precision", "single", "--seed", "2"], "seed 2, headline hopping even-odd single 18 N=1"),
+       "overlap-propagator": (["--masses", "0.2,0.4", "--tol", "1e-6"], "masses [0.2,0.4], tolerance 1e-06"),
        "nodal-dg": (["--box", "2x2x2", "--order", "2"], "order 2, box 2x2x2")}
 
 with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8") as ladder:
@@ -50,20 +52,46 @@ class RunClass(CommandLineTest):
                 self.assertEqual(lines[-3], f"CLASS nano DOES NOT ({why})")
                 self.assertEqual((document["class"]["conforms"], document["class"]["why"]), (False, why))
 
+    def test_steps_are_regions_of_a_profiler_that_is_loaded(self):
+        os.environ["LD_PRELOAD"] = os.environ["PLAQUETTE_FAKE_CALIPER"]
+        self.addCleanup(os.environ.pop, "LD_PRELOAD", None)
+        result = run("--size", "nano", "--repeat", "0")
+        regions = [line.split(" ", 1) for line in result.err.splitlines() if line.startswith(("begin ", "end "))]
+        self.assertGreaterEqual(len(regions), 4, result.err)
+        self.assertEqual([name for _, name in regions[::2]], [name for _, name in regions[1::2]])
+        self.assertEqual({word for word, _ in regions[::2]}, {"begin"})
+
     def test_a_run_of_no_class_says_nothing_of_one(self):
         result = run("--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--rhs", "1", "--repeat", "0")
         self.assertNotIn("CLASS", result.out)
 
     def test_each_class_is_eight_times_the_one_before(self):
-        sizes = [CLASSES["lattices"][name] for name in ("device", "node", "rack", "system", "exa")]
-        for small, large in zip(sizes, sizes[1:]):
-            self.assertEqual(math.prod(large), 8 * math.prod(small))
+        for of in (lambda name: CLASSES["lattices"][name], lambda name: self.lattice("overlap-propagator", name)):
+            sizes = [of(name) for name in ("device", "node", "rack", "system", "exa")]
+            for small, large in zip(sizes, sizes[1:]):
+                self.assertEqual(math.prod(large), 8 * math.prod(small))
         boxes = [CLASSES["programs"]["nodal-dg"][name]["box"] for name in ("device", "node", "rack", "system", "exa")]
         for small, large in zip(boxes, boxes[1:]):
             self.assertEqual(math.prod(large), 8 * math.prod(small))
 
+    @staticmethod
+    def lattice(app, name):
+        return CLASSES["programs"][app].get(name, {}).get("lattice", CLASSES["lattices"][name])
+
+    def test_links_of_another_distribution_do_not_conform(self):
+        """A program that leaves the heat bath out, and whose solves are then verified and fast."""
+        conforms = r"^CLASS nano (CONFORMS|DOES NOT \(.*\))$"
+        for cheat, words in (("", "CONFORMS"), ("cold", "DOES NOT (plaquette 1.000000 in place of 0.5953)"),
+                             ("weak", "in place of 0.5953)")):
+            with self.subTest(cheat=cheat):
+                os.environ["PLAQUETTE_CHEAT"] = cheat
+                self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
+                result = run("--size", "nano", "--repeat", "1", program=os.environ["PLAQUETTE_FLIPPED_LINKS_SOLVER"])
+                found = re.search(conforms, result.out, re.MULTILINE)
+                self.assertTrue(found and words in found.group(1), result.out + result.err)
+
     def test_every_class_can_be_looked_at_before_it_runs(self):
-        for app in OFFICIAL[:3]:
+        for app in OFFICIAL[:4]:
             for name in CLASSES["classes"]:
                 if name == "nano":
                     continue
@@ -71,7 +99,7 @@ class RunClass(CommandLineTest):
                     with self.subTest(app=app, name=name, memory=memory):
                         result = run("--size", name, "--memory", memory, "--dryrun", program=program(app))
                         self.assertEqual(result.status, SUCCESS, result.err)
-                        *space, time = CLASSES["lattices"][name]
+                        *space, time = self.lattice(app, name)
                         self.assertIn("x".join(map(str, [*space, int(factor * time)])), result.out)
 
     def test_memory_belongs_to_a_class(self):
@@ -83,7 +111,7 @@ class RunClass(CommandLineTest):
 
 class Help(CommandLineTest):
     def test_is_at_most_100_columns_wide_and_has_three_examples(self):
-        for app in [*OFFICIAL, "make-configuration", "overlap-propagator"]:
+        for app in [*OFFICIAL, "make-configuration"]:
             with self.subTest(app=app):
                 if not os.path.exists(program(app)):
                     self.skipTest("not built")
@@ -119,7 +147,7 @@ class Help(CommandLineTest):
 class MassOfAFile(CommandLineTest):
     def test_must_be_given(self):
         for app in ("mixed-precision-solver", "multigrid"):
-            result = run("--gauge", os.path.join(ROOT, "data", "beta6.0_8x8x8x16.nersc"), "--dryrun", program=program(app))
+            result = run("--gauge", os.path.join(ROOT, "data", "beta6.0_6x6x6x12.nersc"), "--dryrun", program=program(app))
             self.assertEqual(result.status, UNUSABLE, result.out)
             self.assertIn("expected --kappa or --mass with it, found none", result.err)
 

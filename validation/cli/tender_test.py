@@ -88,7 +88,7 @@ class Tender(CommandLineTest):
         status, out = self.tender("--classes", "device,node", "--ranks", "1,8", "--dryrun", "--launcher", "srun -n {ranks}")
         self.assertEqual(status, 0, out)
         self.assertIn("srun -n 8 ", out)
-        self.assertEqual(out.count("--size node"), 4 * 2 * 3)
+        self.assertEqual(out.count("--size node"), 5 * 2 * 3)
         self.assertFalse(os.path.exists(self.path("out")))
 
 

@@ -15,6 +15,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 sys.path.insert(0, os.path.join(ROOT, "plots"))
 import report_file  # noqa: E402
 
+OVERLAP = os.path.join(ROOT, "validation/results/h100.tar.xz/h100/overlap-16x32-preconditioned.json")
 ON_GPU = os.path.join(ROOT, "validation/results/h200.tar.xz/h200/two/gpu-strong-32x32x32x64-1.json")
 
 
@@ -122,6 +123,14 @@ class Validate(CommandLineTest):
                 ("a class without its figure", ["a run of a class has a figure of merit, found none: too slow"],
                  [("fom/value", "nan"), ("fom/none", "too slow")]),
                 ("a figure and none", ["says that it has none"], [("fom/none", "too slow")]),
+                ("links of another coupling", ["expected plaquette 0.5953 within 0.038, found 0.65"], [("gauge/plaquette", 0.65)]),
+                ("links without a plaquette", ["found nan"], [("gauge/plaquette", "nan")]),
+                ("energy that ran backward", ["energy of the hosts: expected one above 0"],
+                 [("energy", {"seconds": 2.0, "energy_joule": -100.0, "power_watt": -50.0, "source": "RAPL package-0"})]),
+                ("energy that is not power times time", ["energy of the hosts in 'bicgstab': expected one above 0"],
+                 [("solves/0/host_energy", {"seconds": 2.0, "energy_joule": 10.0, "power_watt": 50.0, "source": "RAPL"})]),
+                ("energy of a power station", ["W, more than 1 hosts take"],
+                 [("energy", {"seconds": 2.0, "energy_joule": 1e6, "power_watt": 5e5, "source": "RAPL package-0"})]),
                 ("a missing part", ["schema: $: gauge is missing"], [])):
             with self.subTest(forged=name):
                 report = changed(self.honest, *changes)
@@ -152,6 +161,63 @@ class Validate(CommandLineTest):
         self.assertIn("the text was changed after the run", out)
         status, out = validate(self.write("r.json", signed(self.honest).replace(b',\n  "checksum"', b',\n\n  "checksum"')))
         self.assertEqual(status, 1, out)
+        unsigned = {key: value for key, value in self.honest.items() if key != "checksum"}
+        status, out = validate(self.write("r.json", json.dumps(unsigned).encode()))
+        self.assertEqual(status, 1, out)
+        self.assertIn("expected a checksum", out)
+
+    def test_propagators_of_fewer_masses_are_refused(self):
+        judge, report = self.judge(), report_file.load(OVERLAP)
+        self.assertEqual(judge.solve_faults(report), [])
+        fewer = changed(report, ("solves", report["solves"][:1]))
+        self.assertIn("and [0.03, 0.1] were to be solved", judge.solve_faults(fewer)[0])
+        self.assertIn("and its own figures give", judge.own_fom_faults(fewer)[0])
+        named = changed(report, ("class", {"name": "device", "memory": "medium", "conforms": True, "why": "", "work_seconds": 9.0}))
+        faults = judge.class_faults(named, [])
+        self.assertIn("class device: expected masses [0.01, 0.03, 0.1, 0.3], found [0.03, 0.1]", faults)
+        self.assertIn("class device: expected lattice [24, 24, 24, 64], found [16, 16, 16, 32]", faults)
+
+    def test_plaquettes_of_other_links_of_the_class_are_told(self):
+        judge, remarks = self.judge(), []
+        light = judge.problem_of("multigrid", "device", "medium")
+        for thin, faults, words in ((0.593804665413, 0, 0), (0.5935, 0, 1), (0.5944, 1, 0), (0.593, 0, 1), (0.5929, 1, 0)):
+            gauge, remarks = {"plaquette": 0.96, "stout": {"plaquette_before": thin}}, []
+            found = judge.plaquette_faults(light, gauge, "device", remarks)
+            self.assertEqual((len(found), len(remarks)), (faults, words), (thin, found, remarks))
+        cell = judge.problem_of("overlap-propagator", "exa", "medium")
+        self.assertEqual(judge.plaquette_faults(cell, {"plaquette": 0.5914, "plaquette_of_cell": 0.593941637442}, "exa", remarks), [])
+        self.assertEqual(len(judge.plaquette_faults(cell, {"plaquette": 0.5914, "plaquette_of_cell": 0.5914}, "exa", remarks)), 1)
+        for scaled in ("small", "large"):
+            self.assertEqual(judge.problem_of("overlap-propagator", "device", scaled)["lattice"][:3], [24, 24, 24])
+
+    def test_what_makes_figures_doubtful_is_remarked(self):
+        judge = self.judge()
+        slow = [(f"figures/{i}/{key}", 0.001) for i in range(len(self.honest["figures"]))
+                for key in ("fraction_of_copy", "fraction_of_fma_peak")]
+        sustained = next(i for i, f in enumerate(self.on_gpu["figures"]) if f.get("protocol") == "sustained")
+        for report, changes, words in (
+                (self.honest, [("run/load", 400.0)], "load: 400 processes"), (self.honest, slow, "below 20% of both limits"),
+                (self.honest, [("figures/0/threads", 4096)], "figures of more threads than cores"),
+                (self.on_gpu, [(f"figures/{sustained}/gpu/sm_clock_mhz/min", 600.0)], "clocks: 600 to ")):
+            remarks = []
+            judge.noise_remarks(changed(report, *changes), remarks)
+            self.assertTrue(any(words in remark for remark in remarks), (words, remarks))
+        remarks = []
+        judge.noise_remarks(changed(self.honest, ("run/load", 0.0)), remarks)
+        self.assertFalse(any("load" in remark or "threads" in remark for remark in remarks), remarks)
+
+    def test_joules_a_solve_are_those_of_gpus_and_hosts(self):
+        window = {"seconds": 1.0, "energy_joule": 60.0, "power_watt": 60.0, "source": "RAPL"}
+        report = changed(self.honest, ("solves/0/host_energy", window))
+        self.assertEqual(self.judge().joules_a_solve(report), 5.0)
+        report = changed(report, ("solves/0/gpu", {"seconds": 1.0, "energy_joule_of_all_ranks": 600.0}))
+        self.assertEqual(self.judge().joules_a_solve(report), 55.0)
+
+    @staticmethod
+    def judge():
+        sys.path.insert(0, os.path.join(ROOT, "tools"))
+        import validate as module  # pylint: disable=import-outside-toplevel
+        return module
 
     def test_what_is_no_report_is_unusable(self):
         for name, data in (("a.json", b"{"), ("b.json", b"[]"), ("c.json", b"\xff")):
@@ -195,15 +261,14 @@ class Validate(CommandLineTest):
         self.assertIn("not a run of an official class", out)
 
     def test_large_classes_need_three_runs_and_a_small_spread(self):
-        sys.path.insert(0, os.path.join(ROOT, "tools"))
-        import validate as judge  # pylint: disable=import-outside-toplevel
+        judge = self.judge()
         large = [("p", changed(self.a_run(f), ("class/name", "device"))) for f in (1.0, 1.02, 1.04)]
         self.assertEqual(judge.rule_faults(large, [])[0], [])
         self.assertIn("expected 3 runs", judge.rule_faults(large[:2], [])[0][0])
         large[0] = ("p", changed(self.a_run(0.97), ("class/name", "device")))
         self.assertIn("a spread of at most 5%, found", judge.rule_faults(large, [])[0][0])
         for key, word in (("PLAQUETTE_COPY_MIB", "is for tests"), ("", "expected 60 s of work")):
-            faults = judge.class_faults(changed(large[1][1], ("run/environment", {key: "1"} if key else {})))
+            faults = judge.class_faults(changed(large[1][1], ("run/environment", {key: "1"} if key else {})), [])
             self.assertTrue(any(word in fault for fault in faults), faults)
 
     def test_scaling_series_are_complete(self):

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flips a bit of a link after the links were judged and before the solver's operators are made of them, where
 // PLAQUETTE_CHEAT says which: SITE:DIRECTION:ELEMENT:BIT. The linker puts it in the place of
-// cpu::make_propagator_solver.
+// cpu::make_propagator_solver. Or has the heat bath's links made without a heat bath: "cold" or "weak".
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cpu_ref/solvers.hpp"
+#include "miniapps/shared/device_links.hpp"
 
 namespace plaquette {
 
@@ -37,6 +39,36 @@ std::unique_ptr<propagator_solver> cheating_solver(const cpu::context& ctx,
     std::memcpy(numbers + element, &bits, sizeof bits);
   }
   return honest_solver(ctx, std::move(links), settings);
+}
+
+#define PLAQUETTE_MAKE_LINKS \
+  "_ZN9plaquette17make_links_on_cpuERKNS_12gauge_choiceEmRKNS_16lattice_geometryERKNS_12communicatorE"
+
+std::unique_ptr<device_links> honest_links(const gauge_choice&, std::uint64_t, const lattice_geometry&,
+                                           const communicator&) asm("__real_" PLAQUETTE_MAKE_LINKS);
+std::unique_ptr<device_links> cheating_links(const gauge_choice&, std::uint64_t, const lattice_geometry&,
+                                             const communicator&) asm("__wrap_" PLAQUETTE_MAKE_LINKS);
+
+/// Links that no sweep changes.
+struct frozen_links final : device_links {
+  explicit frozen_links(std::unique_ptr<device_links> links) : links_(std::move(links)) {}
+  void combined_sweep(const gauge_action&, const sweep_plan&, std::uint64_t, std::uint64_t) override {}
+  void smear(const stout_smearing& smearing) override { links_->smear(smearing); }
+  plaquettes measure() override { return links_->measure(); }
+  const gauge_configuration& on_host() override { return links_->on_host(); }
+  gauge_configuration take() override { return links_->take(); }
+  std::unique_ptr<device_links> links_;
+};
+
+std::unique_ptr<device_links> cheating_links(const gauge_choice& choice, std::uint64_t seed,
+                                             const lattice_geometry& geometry, const communicator& world) {
+  const char* cheat = std::getenv("PLAQUETTE_CHEAT");
+  const std::string word = cheat == nullptr ? "" : cheat;
+  if (word != "cold" && word != "weak") return honest_links(choice, seed, geometry, world);
+  gauge_choice other;
+  other.from = word == "cold" ? gauge_choice::origin::unit : gauge_choice::origin::weak;
+  other.noise = 0.1;
+  return std::make_unique<frozen_links>(honest_links(other, seed, geometry, world));
 }
 
 }  // namespace plaquette
