@@ -77,8 +77,9 @@ class Program:
             text = file.read()
         if text in self.kept:
             return old, self.kept[text]
-        words = [word for word in words if not word.startswith("-M") and not word.endswith((".d", ".o")) or word == new]
-        words.insert(words.index("-c"), "-O1")  # behind -O3 and in its place
+        words = [word for word in words if not word.startswith(("-M", "-Werror")) and not word.endswith((".d", ".o")) or word == new]
+        if "-include" not in words:  # a precompiled header fits its own flags alone
+            words.insert(words.index("-c"), "-O1")  # behind -O3 and in its place
         words.insert(next(n for n, word in enumerate(words) if word.startswith("-I")), "-I" + self.folder)
         run_well(*words)
         if not any(os.path.exists(os.path.join(self.folder, header)) for header in re.findall('#include "(.*)"', text)):
@@ -112,7 +113,7 @@ def outcome(kind, name, program, arguments, folder, patches, kept):
     sources = sources_of(files_of(patch), built.compiled, built.members)
     if all(source not in built.compiled for source in sources):  # rungs that are compiled together: the first one too
         sources.append(os.path.relpath(glob.glob(os.path.join(ROOT, os.path.dirname(sources[0]), "1_*.cpp"))[0], ROOT))
-    return run(built.build(sources), *arguments)
+    return run(built.build(sources), *arguments, env={"OMP_WAIT_POLICY": "passive", **os.environ})
 
 
 def main():

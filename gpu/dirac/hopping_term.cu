@@ -304,6 +304,7 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   }
   hopping_term trial = *this;
   trial.forced_ = launch;
+  trial.pairs_ = nullptr;
   trial.communicates_ = false;  // ranks try as often as each of them likes
   // There and back, as in use: what is written is read next, and has to find its place in the cache. The scale keeps
   // numbers in range for one round. (Blocks of random numbers would not, so with them it goes one way.)

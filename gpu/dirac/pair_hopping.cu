@@ -44,36 +44,54 @@ PLAQUETTE_KERNEL_INLINE loose_pair add_signed(const loose_pair& a, float sign, c
   const float rest = (a.high - (sum - of_b)) + fmaf(sign, b.high, -of_b);
   return {sum, rest + fmaf(sign, b.low, a.low)};
 }
-/// A sum of products a b that starts from a power of two. As long as it stays within half of that and twice that, each
-/// high part of a product is added on one grid: what a step adds is known exactly, and an FMA gives what it leaves out.
-struct sum_of_products {
-  float sum, rest = 0.0F, crossed = 0.0F;
+/// Three products a b added to a power of two S, which is at least twice each partial sum. So `sum` stays from S/2 to
+/// 3S/2, all its values are multiples of 2^-24 S, and they differ by less than S: `sum - next` is exact. Then the
+/// second FMA is what the first one has left out, at most 2^-24 S, rounded once.
+struct three_products {
+  float sum, rest;
 
-  PLAQUETTE_KERNEL_INLINE explicit sum_of_products(float start) : sum(start) {}
-  PLAQUETTE_KERNEL_INLINE void add(const loose_pair& a, const loose_pair& b) {
-    const float next = fmaf(a.high, b.high, sum);
-    rest += fmaf(a.high, b.high, sum - next);
-    crossed = fmaf(a.low, b.high, fmaf(a.high, b.low, crossed));
-    sum = next;
-  }
-  PLAQUETTE_KERNEL_INLINE loose_pair from(float start) const {
-    const float_pair z = fast_two_sum(sum - start, rest + crossed);
-    return {z.high, z.low};
+  PLAQUETTE_KERNEL_INLINE three_products(float start, const loose_pair (&a)[3], const loose_pair (&b)[3]) {
+    sum = fmaf(a[0].high, b[0].high, start);
+    rest = fmaf(a[0].high, b[0].high, start - sum);
+#pragma unroll
+    for (int k = 1; k < 3; ++k) {
+      const float next = fmaf(a[k].high, b[k].high, sum);
+      rest += fmaf(a[k].high, b[k].high, sum - next);
+      sum = next;
+    }
   }
 };
+/// Returns a . b + c . d. Both high parts are multiples of 2^-24 S below S/2: their sum is exact. What is lost is
+/// rounding of the rests, at most 2^-43 S, a tenth of that as a rule.
+PLAQUETTE_KERNEL_INLINE loose_pair sum_of_products(float start, const loose_pair (&a)[3], const loose_pair (&b)[3],
+                                                   const loose_pair (&c)[3], const loose_pair (&d)[3]) {
+  const three_products ab(start, a, b), cd(start, c, d);
+  float crossed = fmaf(a[0].low, b[0].high, a[0].high * b[0].low);
+#pragma unroll
+  for (int k = 1; k < 3; ++k) crossed = fmaf(a[k].low, b[k].high, fmaf(a[k].high, b[k].low, crossed));
+#pragma unroll
+  for (int k = 0; k < 3; ++k) crossed = fmaf(c[k].low, d[k].high, fmaf(c[k].high, d[k].low, crossed));
+  const float_pair z = fast_two_sum((ab.sum - start) + (cd.sum - start), (ab.rest + cd.rest) + crossed);
+  return {z.high, z.low};
+}
 
-/// Returns a power of two above twice |v . h| for all v whose norm is at most `bound`, and above that of its parts.
+/// Returns a power of two above twice |v . h| for the real and for the imaginary parts of h, for all v whose norm is at
+/// most `bound`.
 PLAQUETTE_KERNEL_INLINE float start_of_sums(const complex<loose_pair> (&h)[colours], float bound) {
   constexpr std::uint32_t exponent_one = 1U << 23;
-  float norm = 0.0F;
+  float re = 0.0F, im = 0.0F;
 #pragma unroll
-  for (int c = 0; c < colours; ++c) norm = fmaf(h[c].im.high, h[c].im.high, fmaf(h[c].re.high, h[c].re.high, norm));
+  for (int c = 0; c < colours; ++c) {
+    re = fmaf(h[c].re.high, h[c].re.high, re);
+    im = fmaf(h[c].im.high, h[c].im.high, im);
+  }
+  const float norm = fmaxf(re, im);
   if (norm > 0x1p-90F && norm < 0x1p90F)  // 2^k with 4^k above it
     return as_float(((as_bits(norm * (4.05F * bound * bound)) + exponent_one) >> 24) * exponent_one + (64U << 23));
   float most = 0.0F;
 #pragma unroll
   for (int c = 0; c < colours; ++c) most = fmaxf(most, fmaxf(fabsf(h[c].re.high), fabsf(h[c].im.high)));
-  return as_float((as_bits(most * (4.95F * bound)) & 0x7F800000U) + exponent_one);
+  return as_float((as_bits(most * (3.5F * bound)) & 0x7F800000U) + exponent_one);
 }
 
 PLAQUETTE_KERNEL_INLINE complex<loose_pair> exchanged_if(bool condition, const complex<loose_pair>& z) {
@@ -90,38 +108,34 @@ struct hop_phases {
   bool exchanges;
   float re[2], im[2];  ///< factors of what is added to real and imaginary parts
 };
-constexpr int power_of_hop(int direction, int a) {
-  // Of minus gamma_mu (DeGrand-Rossi), hence the other sign.
-  return (links_of_gamma(direction / 2).power[a] + (direction % 2 == 0 ? 0 : 2)) & 3;
-}
-/// Returns bit d for each direction d in space of which `holds(power)`.
-constexpr std::uint32_t directions_where(int a, bool (*holds)(int power)) {
+/// Returns bit mu for each direction mu in space of whose hop `holds(power)`.
+constexpr std::uint32_t directions_where(bool forwards, int a, bool (*holds)(int power)) {
   std::uint32_t bits = 0;
-  for (int d = 0; d < 6; ++d)
-    if (holds(power_of_hop(d, a))) bits |= 1U << d;
+  for (int mu = 0; mu < 3; ++mu)  // Of minus gamma_mu (DeGrand-Rossi), hence the other sign.
+    if (holds((links_of_gamma(mu).power[a] + (forwards ? 0 : 2)) & 3)) bits |= 1U << mu;
   return bits;
 }
 constexpr bool is_odd(int power) { return power % 2 == 1; }
 constexpr bool makes_re_negative(int power) { return power == 1 || power == 2; }
 constexpr bool makes_im_negative(int power) { return power >= 2; }
-constexpr std::uint32_t exchanging_directions = directions_where(0, is_odd);
-static_assert(directions_where(1, is_odd) == exchanging_directions);
+constexpr std::uint32_t exchanging = directions_where(true, 0, is_odd);
+static_assert(directions_where(true, 1, is_odd) == exchanging);
 // Upper spins 0 and 1 go with lower spins 3 and 2 along x and y, with 2 and 3 along z.
 static_assert(links_of_gamma(0).lower[0] == 3 && links_of_gamma(1).lower[0] == 3 && links_of_gamma(2).lower[0] == 2);
-constexpr int crossed_directions = 4;
+constexpr int last_crossed = 1;
 
 /// Returns i^power of the way to the upper spins, or i^-power of the way back, which in the case of an exchange has the
 /// other signs.
 /// \param one  what a phase without a sign is
-template <bool back>
-PLAQUETTE_KERNEL_INLINE hop_phases phases_of(int direction, float one) {
-  constexpr std::uint32_t other = back ? exchanging_directions : 0;
-  constexpr std::uint32_t re[2] = {directions_where(0, makes_re_negative) ^ other,
-                                   directions_where(1, makes_re_negative) ^ other};
-  constexpr std::uint32_t im[2] = {directions_where(0, makes_im_negative) ^ other,
-                                   directions_where(1, makes_im_negative) ^ other};
-  const auto sign = [&](std::uint32_t negative) { return as_float(as_bits(one) | (negative >> direction) << 31); };
-  return {((exchanging_directions >> direction) & 1) != 0, {sign(re[0]), sign(re[1])}, {sign(im[0]), sign(im[1])}};
+template <bool forwards, bool back>
+PLAQUETTE_KERNEL_INLINE hop_phases phases_of(int mu, float one) {
+  constexpr std::uint32_t other = back ? exchanging : 0;
+  constexpr std::uint32_t re[2] = {directions_where(forwards, 0, makes_re_negative) ^ other,
+                                   directions_where(forwards, 1, makes_re_negative) ^ other};
+  constexpr std::uint32_t im[2] = {directions_where(forwards, 0, makes_im_negative) ^ other,
+                                   directions_where(forwards, 1, makes_im_negative) ^ other};
+  const auto sign = [&](std::uint32_t negative) { return as_float(as_bits(one) | (negative >> mu) << 31); };
+  return {((exchanging >> mu) & 1) != 0, {sign(re[0]), sign(re[1])}, {sign(im[0]), sign(im[1])}};
 }
 
 /// Sites in an order in which those of a block of threads are a tile: whole rows of x, four (or two) in y, two in z.
@@ -150,8 +164,8 @@ struct tile_order {
   }
 };
 
-/// One column of a site of the output. The hops are a loop of one body, small enough for the caches of instructions:
-/// what differs between directions is data.
+/// One column of a site of the output. The directions are a loop of one body, small enough for the caches of
+/// instructions: what differs between them is data.
 template <int variant>
 struct pair_hops_to_site {
   spinor_pointer<double> out;
@@ -171,11 +185,10 @@ struct pair_hops_to_site {
     const std::byte* const from = column_of<double>(in.begin, column);
     spin_rows<loose_pair, 2> upper{}, lower{};  // lower spins in the order of the upper ones that they go with
 #pragma unroll 1
-    for (int half = 0; half < 2; ++half) {
-#pragma unroll 1
-      for (int direction = crossed_directions * half; direction < crossed_directions * (half + 1); ++direction)
-        add_direction(upper, lower, at, i, from, direction);
-      if (half == 0) exchange_spins(lower);
+    for (int mu = 0; mu < dimensions; ++mu) {
+      add_hop<true>(upper, lower, at, i, from, mu);
+      add_hop<false>(upper, lower, at, i, from, mu);
+      if (mu == last_crossed) exchange_spins(lower);
     }
     std::byte* const site = site_of(column_of<double>(out.begin, column), out.block_stride, i);
     store_half(site + exchange, upper);
@@ -185,32 +198,22 @@ struct pair_hops_to_site {
  private:
   static constexpr int half_bytes = half_spinor_size * chunk_stride;
 
-  PLAQUETTE_KERNEL_INLINE void add_direction(spin_rows<loose_pair, 2>& upper, spin_rows<loose_pair, 2>& lower,
-                                             const site_coordinate& at, std::int32_t i, const std::byte* from,
-                                             int direction) const {
-    const bool forwards = direction % 2 == 0, in_space = direction < 6;
-    const std::int32_t there = neighbour(at, i, direction), owner = forwards ? i : there;
-    spin_rows<loose_pair, 2> h, l, g;
-    load_spinor(h, l, site_of(from, in.block_stride, there), direction);
+  template <bool forwards>
+  PLAQUETTE_KERNEL_INLINE void add_hop(spin_rows<loose_pair, 2>& upper, spin_rows<loose_pair, 2>& lower,
+                                       const site_coordinate& at, std::int32_t i, const std::byte* from, int mu) const {
+    const bool in_space = mu < 3;
+    const std::int32_t there = neighbour<forwards>(at, i, mu), owner = forwards ? i : there;
     su3<loose_pair> u;
-    load_link(
-        u,
-        at_lane(link_of<double, reconstruct::none>(forwards ? links_here : links_there, owner, direction / 2), owner),
-        forwards);
-    if constexpr ((variant & 4) != 0) {
-      if (direction + 1 < hop_directions) {
-        const std::int32_t next = forwards ? neighbour(at, i, direction + 1) : i;
-        prefetch_link(at_lane(
-            link_of<double, reconstruct::none>(forwards ? links_there : links_here, next, (direction + 1) / 2), next));
-      }
-    }
-    add_rotated(h, l, phases_of<false>(direction, in_space ? 1.0F : 0.0F));
+    load_link(u, at_lane(link_of<double, reconstruct::none>(forwards ? links_here : links_there, owner, mu), owner));
+    spin_rows<loose_pair, 2> h, l, g;
+    load_spinor<forwards>(h, l, site_of(from, in.block_stride, there), mu);
+    add_rotated(h, l, phases_of<forwards, false>(mu, in_space ? 1.0F : 0.0F));
     if constexpr (variant % 2 == 0)
-      multiply(g, u, h, row_norm[in_space ? 0 : 1]);
+      multiply<!forwards>(g, u, h, row_norm[in_space ? 0 : 1]);
     else
-      gpu::multiply<false>(g, u, h);
+      gpu::multiply<!forwards>(g, u, h);
     if (in_space || !forwards) add(upper, g);
-    if (in_space || forwards) add_rotated(lower, g, phases_of<true>(direction, 1.0F));
+    if (in_space || forwards) add_rotated(lower, g, phases_of<forwards, true>(mu, 1.0F));
   }
   PLAQUETTE_KERNEL_INLINE static void exchange_spins(spin_rows<loose_pair, 2>& x) {
 #pragma unroll
@@ -228,9 +231,8 @@ struct pair_hops_to_site {
   PLAQUETTE_KERNEL_INLINE static Byte* site_of(Byte* begin, std::int64_t stride, std::int32_t i) {
     return at_lane(block_of(begin, static_cast<std::uint32_t>(stride), i), i);
   }
-  PLAQUETTE_KERNEL_INLINE std::int32_t neighbour(const site_coordinate& at, std::int32_t i, int direction) const {
-    const bool forwards = direction % 2 == 0;
-    const int mu = direction / 2;
+  template <bool forwards>
+  PLAQUETTE_KERNEL_INLINE std::int32_t neighbour(const site_coordinate& at, std::int32_t i, int mu) const {
     const bool x_is_odd = ((at.x[1] + at.x[2] + at.x[3] + parity) & 1) != 0;
     if (mu == 0 && x_is_odd != forwards) return i;  // x / 2 is the same
     std::int32_t x = at.x[0], length = tiles.order.half_x.value, stride = 1;
@@ -258,32 +260,19 @@ struct pair_hops_to_site {
       h.z[1][c] = number_of(load_words<load_hint::ordered, 4>(second + c * chunk_stride));
   }
   /// Loads the upper spins, and the lower ones that go with them; in time the half that a hop needs, and in l anything.
+  template <bool forwards>
   PLAQUETTE_KERNEL_INLINE void load_spinor(spin_rows<loose_pair, 2>& h, spin_rows<loose_pair, 2>& l,
-                                           const std::byte* site, int direction) const {
+                                           const std::byte* site, int mu) const {
     constexpr int row = colours * chunk_stride;
-    const int lower_half = half_bytes - exchange, first = direction == 6 ? lower_half : exchange;
-    const int crossed = direction < crossed_directions ? row : 0;
+    const int lower_half = half_bytes - exchange, first = forwards && mu == 3 ? lower_half : exchange;
+    const int crossed = mu <= last_crossed ? row : 0;
     load_half(h, site + first, site + first + row);
     load_half(l, site + lower_half + crossed, site + lower_half + (row - crossed));
   }
-  /// Loads U, or U^+.
-  PLAQUETTE_KERNEL_INLINE static void load_link(su3<loose_pair>& u, const std::byte* link, bool forwards) {
-    const int row = (forwards ? colours : 1) * chunk_stride, column = (forwards ? 1 : colours) * chunk_stride;
-    const float sign = forwards ? 1.0F : -1.0F;
+  PLAQUETTE_KERNEL_INLINE static void load_link(su3<loose_pair>& u, const std::byte* link) {
 #pragma unroll
-    for (int j = 0; j < colours; ++j)
-#pragma unroll
-      for (int k = 0; k < colours; ++k) {
-        complex<loose_pair>& z = u.e[j][k];
-        z = number_of(load_words<load_hint::constant_once, 4>(link + j * row + k * column));
-        z.im = {sign * z.im.high, sign * z.im.low};
-      }
-  }
-  PLAQUETTE_KERNEL_INLINE static void prefetch_link([[maybe_unused]] const std::byte* link) {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-    for (int k = 0; k < colours * colours; ++k) asm volatile("prefetch.global.L2 [%0];" ::"l"(link + k * chunk_stride));
-#endif
+    for (int k = 0; k < colours * colours; ++k)
+      u.e[k / colours][k % colours] = number_of(load_words<load_hint::constant_once, 4>(link + k * chunk_stride));
   }
   PLAQUETTE_KERNEL_INLINE static void add_rotated(spin_rows<loose_pair, 2>& sum, const spin_rows<loose_pair, 2>& b,
                                                   const hop_phases& phases) {
@@ -305,6 +294,8 @@ struct pair_hops_to_site {
         z = {z.re + b.z[a][c].re, z.im + b.z[a][c].im};
       }
   }
+  /// Computes g = U h, or U^+ h.
+  template <bool adjoint>
   PLAQUETTE_KERNEL_INLINE static void multiply(spin_rows<loose_pair, 2>& g, const su3<loose_pair>& u,
                                                const spin_rows<loose_pair, 2>& h, float bound) {
 #pragma unroll
@@ -312,17 +303,17 @@ struct pair_hops_to_site {
       const float start = start_of_sums(h.z[a], bound);
 #pragma unroll
       for (int i = 0; i < colours; ++i) {
-        sum_of_products re(start), im(start);
+        loose_pair re[colours], im[colours], minus_im[colours], v_re[colours], v_im[colours];
 #pragma unroll
         for (int j = 0; j < colours; ++j) {
-          const complex<loose_pair>& e = u.e[i][j];
-          const complex<loose_pair>& v = h.z[a][j];
-          re.add(e.re, v.re);
-          im.add(e.re, v.im);
-          re.add(-e.im, v.im);
-          im.add(e.im, v.re);
+          const complex<loose_pair>& e = adjoint ? u.e[j][i] : u.e[i][j];
+          re[j] = e.re;
+          im[j] = adjoint ? -e.im : e.im;
+          minus_im[j] = -im[j];
+          v_re[j] = h.z[a][j].re;
+          v_im[j] = h.z[a][j].im;
         }
-        g.z[a][i] = {re.from(start), im.from(start)};
+        g.z[a][i] = {sum_of_products(start, re, v_re, minus_im, v_im), sum_of_products(start, re, v_im, im, v_re)};
       }
     }
   }
@@ -579,8 +570,6 @@ void pair_hopping_term::apply(field<double>& out, const field<double>& in, bool 
   if (chosen == 1) launch.operator()<1>();
   if (chosen == 2) launch.operator()<2>();
   if (chosen == 3) launch.operator()<3>();
-  if (chosen == 4) launch.operator()<4>();
-  if (chosen == 6) launch.operator()<6>();
 }
 
 void pair_hopping_term::apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
