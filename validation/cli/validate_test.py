@@ -234,7 +234,7 @@ class Validate(CommandLineTest):
             os.remove(os.path.join(folder, old))
         for i, report in enumerate(reports):
             self.write(f"submission/{i}.json", signed(report))
-        document = {"vendor": "x", "category": "baseline", "scaling": list(scaling), **more}
+        document = {"vendor": "x", "category": "baseline", "energy": "none", "scaling": list(scaling), **more}
         self.write("submission/submission.json", json.dumps(document).encode())
         return folder
 
@@ -290,6 +290,9 @@ class Validate(CommandLineTest):
         status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], revision="1" * 40))
         self.assertEqual(status, 1, out)
         self.assertIn("expected revision 1111", out)
+        status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], energy=""))
+        self.assertEqual(status, 1, out)
+        self.assertIn("expected 'energy'", out)
 
 
 if __name__ == "__main__":
