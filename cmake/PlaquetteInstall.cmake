@@ -38,7 +38,8 @@ endforeach()
 
 if(PLAQUETTE_BINDINGS)
   set(headers ${PROJECT_BINARY_DIR}/bindings/include/plaquette)
-  install(FILES ${headers}/plaquette.hpp ${headers}/waves.hpp ${headers}/mpi.hpp ${headers}/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
+  install(FILES ${headers}/plaquette.hpp ${headers}/waves.hpp ${headers}/own_operator.hpp ${headers}/mpi.hpp ${headers}/version.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT development)
   install(FILES ${headers}/plaquette.h ${headers}/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT callers)

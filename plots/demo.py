@@ -12,9 +12,11 @@ from report_file import load
 def main():
     arguments = style.arguments(__doc__, "demo.png", several=False).parse_args()
     report = load(arguments.report)
-    figure, (left, right) = style.figure(panels=2)
+    figure, (left, right) = style.page(panels=2, row=3.4)
     convergence.draw(left, [(arguments.report, report)])
     effective_mass.draw(right, arguments.report, report)
+    for axes in (left, right):
+        style.legend_above(axes, columns=1)
     style.finish(figure, [report], arguments)
 
 

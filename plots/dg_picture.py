@@ -40,10 +40,10 @@ def draw(axes, path, field):
                         interpolation="nearest")
     axes.set_facecolor("#888888")
     axes.grid(False)
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1])
+    axes.set_xlabel(f"{names[0]}, units of the mesh")
+    axes.set_ylabel(f"{names[1]}, units of the mesh")
     axes.set_title(f"{field} on the {title}")
-    axes.figure.colorbar(drawn, ax=axes, shrink=0.8)
+    axes.figure.colorbar(drawn, ax=axes, shrink=0.8, label=f"{field}, units of the pulse")
 
 
 def main():

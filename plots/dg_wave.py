@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws planes that nodal-dg --plane wrote at equal steps of time, one after the other, as a GIF that moves. All
-frames have one scale of colours."""
+"""Draws planes that nodal-dg --plane wrote at equal steps of time, one after the other, as a GIF or WebP that moves.
+All frames have one scale of colours."""
 
 import argparse
 import io
@@ -14,7 +14,7 @@ import style
 from dg_picture import plane_of
 
 
-def frames_of(paths, field, last_time):
+def frames_of(paths, field, last_time, output=""):
     planes = [plane_of(path, field) for path in paths]
     largest = np.nanpercentile(np.abs([image for image, *_ in planes]), 99.8) or 1.0  # a source's own pixel is brighter
     style.apply()
@@ -22,13 +22,14 @@ def frames_of(paths, field, last_time):
         figure, axes = style.plt.subplots(figsize=(4.2, 3.6))
         drawn = axes.imshow(image, origin="lower", extent=sides, cmap="RdBu_r", vmin=-largest, vmax=largest)
         axes.grid(False)
-        axes.set(xlabel=names[0], ylabel=names[1], title=f"{field}, {plane}, t = {last_time * number / len(planes):.2f}")
+        axes.set(xlabel=f"{names[0]}, units of the mesh", ylabel=f"{names[1]}, units of the mesh", title=f"{field}, {plane}, t = {last_time * number / len(planes):.2f}")
         figure.colorbar(drawn, ax=axes, shrink=0.8, extend="both")
         figure.tight_layout()
         bytes_of_frame = io.BytesIO()
         figure.savefig(bytes_of_frame, format="png", dpi=90)
         style.plt.close(figure)
-        yield Image.open(bytes_of_frame).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        frame = Image.open(bytes_of_frame).convert("RGB")
+        yield frame if output.endswith(".webp") else frame.quantize(256, dither=Image.Dither.NONE)
 
 
 def main():
@@ -41,8 +42,9 @@ def main():
     options = parser.parse_args()
     if os.path.exists(options.output) and not options.force:
         raise OSError(None, "exists already (--force overwrites it)", options.output)
-    first, *rest = frames_of(options.plane, options.field, options.last_time)
-    first.save(options.output, format="GIF", save_all=True, append_images=rest, duration=80, loop=0, optimize=True)
+    first, *rest = frames_of(options.plane, options.field, options.last_time, options.output)
+    more = {"quality": 50, "method": 6} if options.output.endswith(".webp") else {"optimize": True}
+    first.save(options.output, save_all=True, append_images=rest, duration=2400 // (len(rest) + 1), loop=0, **more)
     print(options.output)
 
 

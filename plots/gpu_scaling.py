@@ -63,14 +63,14 @@ def draw(figure, found):
     problems = usual_lines(found)
     if not problems:
         raise ReportError("no lattice was timed on several numbers of GPUs with the usual settings")
-    axes = figure.subplots(2, len(problems), squeeze=False)
+    axes = figure.subplots(len(problems), 2, squeeze=False)
     usual = headline([p for p in found if is_usual(p)])
     bad = [p for p in found if p.placement == "bad" and p.operator not in VECTOR_OPERATIONS
            and (case_of(p)[0], case_of(p)[1], case_of(p)[3], case_of(p)[4]) == usual]
     for n, (problem, by_precision) in enumerate(sorted(problems.items())):
-        draw_problem(axes[0][n], axes[1][n], problem, by_precision, [p for p in bad if problem_of(p) == problem])
-    axes[0][0].set_ylabel("TFLOP/s")
-    axes[1][0].set_ylabel("parallel efficiency, %")
+        draw_problem(axes[n][0], axes[n][1], problem, by_precision, [p for p in bad if problem_of(p) == problem])
+        axes[n][0].set_ylabel("TFLOP/s")
+        axes[n][1].set_ylabel("parallel efficiency, %")
     entries = [Line2D([], [], color=COLOUR[p], marker=MARKER[p], label=p) for p in PRECISIONS
                if any(p in lines_of for lines_of in problems.values())]
     grey = style.COLOURS["grey"]
@@ -79,7 +79,8 @@ def draw(figure, found):
                 Line2D([], [], color=grey, linestyle=":", label="ideal")]
     if bad:
         entries.append(Line2D([], [], color=grey, marker="x", linestyle="", label="bad placement"))
-    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0.0, 0.96), ncols=len(entries), fontsize=8)
+    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.25 / (1 + 2 * len(problems))), ncols=len(entries),
+                  fontsize=8, columnspacing=1.2)
     return problems
 
 
@@ -89,10 +90,10 @@ def main():
     style.apply()
     figure = style.plt.figure()
     problems = draw(figure, found)
-    figure.set_size_inches(max(9.5, 2.9 * len(problems)), 6.0)
+    figure.set_size_inches(style.PAGE_WIDTH, 1 + 2 * len(problems))
     operator, layout, reals, rhs = headline([p for p in found if is_usual(p)])
     figure.suptitle(f"{operator}, {layout}, {reals} reals a link, N = {rhs}", x=0.01, ha="left", fontsize=10)
-    style.finish(figure, [p.report for p in found], arguments, top=0.87)
+    style.finish(figure, [p.report for p in found], arguments, top=1 - 0.75 / (1 + 2 * len(problems)))
 
 
 if __name__ == "__main__":

@@ -423,8 +423,8 @@ def gpu_pictures(reports):
         style.apply()
         figure = style.plt.figure()
         panels = len(gpu_scaling.draw(figure, found))
-        figure.set_size_inches(max(9.5, 2.9 * panels), 6.0)
-        figure.tight_layout(rect=(0, 0, 1, 0.92))
+        figure.set_size_inches(9.5, 1 + 2 * panels)
+        figure.tight_layout(rect=(0, 0, 1, 1 - 0.5 / (1 + 2 * panels)))
         yield Picture("Scaling over GPUs: the overlap on and off",
                       "TFLOP/s and parallel efficiency of dslash-scaling against GPUs", data_address(figure), True)
     if any(p.halo for p in found):

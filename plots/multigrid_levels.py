@@ -1,15 +1,9 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws a report of plaquette-multigrid: how residuals fall, and where a solve spends its time.
+"""Draws a report of plaquette-multigrid: how residuals fall, and where a solve spends its time."""
 
-usage: multigrid_levels.py REPORT.json PICTURE.png
-"""
-import json
-import sys
-
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen first)
+import style
+from report_file import ReportError, histories, load, number
 
 
 def name(solve):
@@ -18,38 +12,34 @@ def name(solve):
 
 def draw_residuals(axes, solves):
     for solve in solves:
-        axes.semilogy(range(len(solve["history"])), solve["history"], label=name(solve),
-                      linestyle="-" if solve["solver"] == "multigrid" else "--")
-    axes.set_xscale("symlog", linthresh=10)
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("|b - M x| / |b|, first source")
-    axes.legend(fontsize=8)
+        for history in histories(solve, "solves")[:1]:
+            axes.semilogy(range(len(history)), history, label=name(solve), linestyle="-" if solve["solver"] == "multigrid" else "--")
+    axes.set(xlabel="iteration", ylabel="|b - M x| / |b|, first source", title="residuals")
+    style.legend_above(axes, columns=1)
 
 
 def draw_levels(axes, levels):
-    labels = ["x".join(map(str, level["lattice"])) + f", n = {level['n']}" for level in levels]
+    labels = ["x".join(map(str, level["lattice"])) + f",\nn = {level['n']}" for level in levels]
     left = [0.0] * len(levels)
-    for part, colour in [("smoothing", "tab:blue"), ("transfer", "tab:orange"), ("krylov", "tab:green")]:
-        values = [level[part + "_seconds"] for level in levels]
-        axes.barh(labels, values, left=left, color=colour, label=part)
+    for part, colour in (("smoothing", "blue"), ("transfer", "orange"), ("krylov", "green")):
+        values = [number(level[part + "_seconds"], part) for level in levels]
+        axes.barh(labels, values, left=left, color=style.COLOURS[colour], label=part)
         left = [a + b for a, b in zip(left, values)]
     axes.invert_yaxis()
-    axes.set_xlabel("seconds of one solve, stages timed apart")
-    axes.legend(fontsize=8)
+    axes.set(xlabel="seconds of one solve, stages timed apart", title="where time goes")
+    style.legend_above(axes, columns=3)
 
 
-def main(report, picture):
-    with open(report, encoding="utf-8") as file:
-        document = json.load(file)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4))
-    draw_residuals(left, document["solves"])
-    draw_levels(right, document["solves"][0]["levels"])
-    figure.text(0.01, 0.01, document["parameters"]["command"], fontsize=6)
-    figure.tight_layout()
-    figure.savefig(picture, dpi=120)
+def main():
+    given = style.arguments(__doc__, "multigrid_levels.png", several=False).parse_args()
+    report = load(given.report)
+    if not report["solves"] or "levels" not in report["solves"][0]:
+        raise ReportError(f"{given.report}: expected a report of plaquette-multigrid, found no levels")
+    figure, (left, right) = style.page(panels=2, row=3.8)
+    draw_residuals(left, report["solves"])
+    draw_levels(right, report["solves"][0]["levels"])
+    style.finish(figure, [report], given)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2])
+    style.main(main)

@@ -12,8 +12,8 @@ def draw_kernel(axes, observables):
     values = numbers(observables["kernel"]["eigenvalues"], "eigenvalues of H")
     axes.plot(range(1, len(values) + 1), values, ".")
     axes.axhline(0, color=style.COLOURS["grey"], linewidth=0.8)
-    axes.set_xlabel("ℓ")
-    axes.set_ylabel("λ")
+    axes.set_xlabel("modes of H, by |λ|")
+    axes.set_ylabel("eigenvalue λ of H")
     axes.set_title("lowest modes of H")
 
 
@@ -23,8 +23,8 @@ def draw_circle(axes, observables):
     pairs = [numbers(pair, "eigenvalues of D") for pair in observables["overlap"]["eigenvalues"]]
     axes.plot([re for re, _ in pairs], [im for _, im in pairs], "o", color=style.COLOURS["vermilion"], markersize=4)
     axes.set_aspect("equal")
-    axes.set_xlabel("Re")
-    axes.set_ylabel("Im")
+    axes.set_xlabel("real part of eigenvalues of D")
+    axes.set_ylabel("imaginary part")
     axes.set_title("modes of D, index " + ("open" if observables["index"] is None else str(observables["index"])))
 
 
@@ -33,9 +33,10 @@ def draw_pion(axes, observables):
         pion = numbers(mass["pion"], "pion")
         axes.plot(range(len(pion)), pion, "o-", label=f"m = {number(mass['mass'], 'mass'):g}")
     axes.set_yscale("log")
-    axes.set_xlabel("t")
+    axes.set_xlabel("time t, lattice units")
+    axes.set_ylabel("correlator, lattice units")
     axes.set_title("pion")
-    axes.legend()
+    style.legend_above(axes, columns=4)
 
 
 def draw():
@@ -44,12 +45,12 @@ def draw():
     observables = report["observables"]
     if any(key not in observables for key in ("kernel", "overlap", "masses")):
         raise ReportError(f"{arguments.report}: expected a report of overlap-propagator with all stages, found another")
-    figure, axes = style.figure(panels=3)
+    figure, axes = style.page(panels=3)
     draw_kernel(axes[0], observables)
     draw_circle(axes[1], observables)
+    axes[2].set_subplotspec(axes[2].get_gridspec()[1, :])
     draw_pion(axes[2], observables)
-    style.sign(figure, [report])
-    style.write(figure, arguments.output, arguments.force)
+    style.finish(figure, [report], arguments)
 
 
 if __name__ == "__main__":

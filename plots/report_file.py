@@ -11,8 +11,12 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 import tarfile
+
+#: Of this tree, with the slash behind it.
+ROOT = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "")
 
 #: Keys of reports before version 1.4, and what they are called now.
 RENAMED = {
@@ -172,6 +176,8 @@ def provenance(report):
     command = report.get("command") or report["parameters"].get("command")
     if isinstance(command, list):
         command = " ".join(str(word) for word in command)
+    if command:  # the same command from any folder: programs by name, files of this tree from its root
+        command = re.sub(r"\S*/(plaquette-[\w-]+)", r"\1", str(command)).replace(ROOT, "")
     return f"{first}\n{command}" if command else first
 
 

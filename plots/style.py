@@ -62,14 +62,35 @@ def figure(panels=1, rows=1):
     return fig, list(axes.flat)
 
 
+PAGE_WIDTH = 7.08  # inches: 850 pixels, as wide as a page shows a picture
+
+
+def page(panels=1, columns=2, row=2.9):
+    """A figure that a page shows as it is, with `panels` axes in rows of `row` inches."""
+    apply()
+    plt.rcParams.update({"axes.labelsize": 9, "xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 8.5, "axes.titlesize": 10})
+    rows = -(-panels // columns)
+    fig, axes = plt.subplots(rows, columns, figsize=(PAGE_WIDTH, row * rows), squeeze=False)
+    for unused in list(axes.flat)[panels:]:
+        unused.remove()
+    return fig, list(axes.flat)[:panels]
+
+
+def legend_above(axes, columns=2, **more):
+    """A legend between title and panel, where it hides no curve."""
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=columns, borderaxespad=0.1, columnspacing=1.2, **more)
+    entries = len(axes.get_legend_handles_labels()[0])
+    axes.set_title(axes.get_title(loc="left"), pad=6 + 13 * -(-entries // columns))
+
+
 def sign(fig, reports):
     """Writes under the figure what its data were made by."""
-    width = round(100 * fig.get_figwidth() / PANEL[0])
+    width = round(15.5 * fig.get_figwidth())  # characters of 7 points
     lines = [line for report in reports for text in plain(provenance(report)).split("\n") for line in textwrap.wrap(text, width)]
     lines = list(dict.fromkeys(lines))
-    if len(lines) > 4:
+    if len(lines) > 4 and len(reports) > 1:
         lines = lines[:3] + [f"and {len(lines) - 3} lines more"]
-    margin = (0.08 + 0.15 * len(lines)) / fig.get_figheight()
+    margin = (0.14 + 0.13 * len(lines)) / fig.get_figheight()
     fig.tight_layout(rect=(0, margin, 1, 1))
     fig.text(0.01, 0.015, "\n".join(lines), fontsize=7, color=COLOURS["grey"], va="bottom", linespacing=1.3)
 

@@ -141,7 +141,6 @@ def draw_rates(axes, equations, by_device):
     axes.set_xlabel("order N")
     axes.set_ylabel("GFLOP/s, standard counts")
     axes.set_title(equations)
-    axes.legend()
 
 
 def draw_shares(axes, found):
@@ -150,22 +149,25 @@ def draw_shares(axes, found):
             orders = [n for n in sorted(by_order) if by_order[n][1] > 0]
             if orders:
                 axes.plot(orders, [100 * by_order[n][1] for n in orders], line, color=COLOUR_OF[device],
-                          label=f"{equations}, {device}")
+                          label=device if equations == next(iter(found)) else None)
     axes.set_ylim(0, 100)
     axes.set_xlabel("order N")
     axes.set_ylabel("share of the volume part, %")
-    axes.set_title("where the time goes")
-    axes.legend()
+    axes.set_title("where the time goes (● acoustics, ■ Maxwell)")
 
 
 def draw_case(axes, case):
     names = [f"{ranks} {'GPU' if device == 'gpu' else 'CPU'}{'s' if ranks > 1 else ''}" for ranks, device, _, _ in case]
-    axes.bar(names + list(PAGE), [rate for _, _, rate, _ in case] + list(PAGE.values()),
-             color=[COLOURS["vermilion"]] * len(case) + [COLOURS["grey"]] * len(PAGE))
-    axes.set_yscale("log")
-    axes.set_ylabel("GFLOP/s, standard counts")
+    rates = dict(zip(names + list(PAGE), [rate for _, _, rate, _ in case] + list(PAGE.values())))
+    for place, (name, rate) in enumerate(reversed(rates.items())):  # points: a bar has no foot on a logarithmic axis
+        axes.plot(rate, place, "o", color=COLOURS["vermilion" if name in names else "grey"])
+        axes.annotate(f"{name}: {rate:,.0f}", (rate, place), (0, 7), textcoords="offset points", ha="center", fontsize=8.5)
+    axes.set_xscale("log")
+    axes.set_xlim(min(rates.values()) / 8, max(rates.values()) * 3)
+    axes.set_ylim(-0.5, len(rates) - 0.3)
+    axes.set_yticks([])
+    axes.set_xlabel("GFLOP/s, standard counts")
     axes.set_title(f"N = {CASE_ORDER}, K = {CASE_ELEMENTS}, Maxwell")
-    axes.tick_params(axis="x", labelrotation=20, labelsize=8)
 
 
 def draw_waiting(axes, waiting):
@@ -177,7 +179,6 @@ def draw_waiting(axes, waiting):
     axes.set_xlabel("ranks")
     axes.set_ylabel("GFLOP/s, standard counts")
     axes.set_title("more ranks than cores")
-    axes.legend()
 
 
 def draw(options, _runs=()):
@@ -190,9 +191,11 @@ def draw(options, _runs=()):
     panels += [lambda axes: draw_shares(axes, found)] * bool(found)
     panels += [lambda axes: draw_case(axes, case)] * bool(case)
     panels += [lambda axes: draw_waiting(axes, waiting)] * bool(waiting)
-    figure, axes = style.figure(panels=len(panels))
+    figure, axes = style.page(panels=len(panels), row=3.1)
     for place, panel in zip(axes, panels):
         panel(place)
+        if place.get_legend_handles_labels()[0]:
+            style.legend_above(place)
     reports = [load(os.path.join(options.output, f)) for f in sorted(os.listdir(options.output)) if f.endswith(".json")]
     style.sign(figure, reports[:1])
     write_picture(figure, options, "orders.png")

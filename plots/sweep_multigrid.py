@@ -11,7 +11,7 @@ from report_file import UNUSABLE_INPUT, ReportError, load, number
 from sweep_engine import OVERSUBSCRIBED, Sweep, parts_of, run_of, words, write_picture
 
 PARTS = ("mass", "volume", "ranks", "schedules")
-CONFIGURATION = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/beta6.0_8x8x8x16.nersc"))
+CONFIGURATION = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/beta6.0_6x6x6x12.nersc"))
 COLOUR_OF = {"multigrid": COLOURS["blue"], "bicgstab": COLOURS["vermilion"]}
 NO_CONVERGENCE = 3
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "plaquette/plaquette.hpp"
+#include "plaquette/waves.hpp"
 
 namespace api = plaquette::api;
 
@@ -142,7 +143,11 @@ struct kind<plaquette_propagator> {
   using object = api::propagator;
   static constexpr const char* name = "propagator";
 };
-
+template <>
+struct kind<plaquette_waves> {
+  using object = api::wave_solver;
+  static constexpr const char* name = "solver of waves";
+};
 template <>
 struct kind<plaquette_device_memory> {
   using object = api::device_memory;
@@ -333,6 +338,42 @@ api::code put_propagator(plaquette_propagator* to, const api::propagator& quark,
   return outcome_of(quark.report());
 }
 
+/// Makes a solver of waves on what `shape` returns: a box, a mesh or a file.
+template <class Shape>
+int create_waves(plaquette_waves* waves, const plaquette_wave_options* options, Shape&& shape) {
+  return answer([&] {
+    there(waves, "waves").key = 0;
+    const auto o = options_of(options, plaquette_wave_options PLAQUETTE_WAVE_DEFAULTS, "wave options");
+    api::wave_options how;
+    how.equations = choice<api::waves>(o.equations, 2, "equations");
+    how.order = o.order, how.columns = o.columns;
+    how.device = device_of(o.device);
+    how.precision = choice<api::precision>(o.precision, 2, "precision");
+    how.upwinding = o.upwinding;
+    how.absorbing = o.absorbing != 0;
+    if (o.has_mpi != 0) how.fortran_communicator = o.communicator;
+    *waves = handle_of<plaquette_waves>(api::wave_solver(shape(), how));
+    return api::code::success;
+  });
+}
+
+/// Returns the count of numbers of a given array. Throws where a size in bytes would overflow.
+std::size_t count_of(std::size_t of, std::size_t each, const char* name) {
+  if (of > (std::size_t{1} << 40))
+    refuse(std::string(name) + ": expected fewer than 2^40, found " + std::to_string(of));
+  return of * each;
+}
+
+/// Returns where numbers go. Throws where their count is another one.
+template <class Number>
+Number* room_for(Number* to, std::size_t length, std::size_t needed, const char* name) {
+  there(to, name);
+  if (length != needed)
+    refuse(std::string(name) + ": expected room for " + std::to_string(needed) + " numbers, found " +
+           std::to_string(length));
+  return to;
+}
+
 int create_lattice(plaquette_lattice* lattice, const int* extents, const plaquette_lattice_options* options,
                    bool reproducible) {
   return answer([&] {
@@ -373,6 +414,7 @@ int plaquette_operator_free(plaquette_operator* handle) { return free_handle(han
 int plaquette_overlap_free(plaquette_overlap* handle) { return free_handle(handle); }
 int plaquette_propagator_free(plaquette_propagator* handle) { return free_handle(handle); }
 int plaquette_device_memory_free(plaquette_device_memory* handle) { return free_handle(handle); }
+int plaquette_waves_free(plaquette_waves* handle) { return free_handle(handle); }
 
 int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice, size_t bytes,
                                    void** address, int* device) {
@@ -877,6 +919,115 @@ int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap
       if (const api::code code = outcome_of(quarks[i].report()); worst == api::code::success) worst = code;
     }
     return worst;
+  });
+}
+
+int plaquette_waves_create(plaquette_waves* waves, const plaquette_wave_box* box,
+                           const plaquette_wave_options* options) {
+  return create_waves(waves, options, [&] {
+    const auto b = options_of(box, plaquette_wave_box PLAQUETTE_WAVE_BOX_DEFAULTS, "box");
+    api::wave_box shape;
+    shape.cells = list(b.cells), shape.low = list(b.low), shape.high = list(b.high);
+    for (std::size_t i = 0; i < 3; ++i) shape.periodic[i] = b.periodic[i] != 0;
+    return shape;
+  });
+}
+
+int plaquette_waves_create_on_mesh(plaquette_waves* waves, const plaquette_wave_mesh* mesh,
+                                   const plaquette_wave_options* options) {
+  return create_waves(waves, options, [&] {
+    const auto m = options_of(&there(mesh, "mesh"), plaquette_wave_mesh{}, "mesh");
+    there(m.vertices, "vertices");
+    there(m.elements, "elements");
+    const std::span vertices(m.vertices, count_of(m.vertex_count, 3, "vertices"));
+    const std::span elements(m.elements, count_of(m.element_count, 4, "elements"));
+    if (m.media == nullptr) return api::wave_mesh(vertices, elements);
+    return api::wave_mesh(vertices, elements, std::span(m.media, 2 * m.element_count));
+  });
+}
+
+int plaquette_waves_create_from_file(plaquette_waves* waves, const char* file, const plaquette_wave_options* options) {
+  return create_waves(waves, options, [&] { return std::string(&there(file, "file")); });
+}
+
+int plaquette_waves_extents(plaquette_waves waves, int64_t extents[4]) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    there(extents, "extents");
+    std::ranges::copy(
+        std::array<std::int64_t, 4>{solver->columns(), solver->fields(), solver->elements(), solver->nodes()}, extents);
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_elements(plaquette_waves waves, int32_t* numbers, size_t length) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    std::ranges::copy(solver->numbers(),
+                      room_for(numbers, length, static_cast<std::size_t>(solver->elements()), "elements"));
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_positions(plaquette_waves waves, double* positions, size_t length) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    room_for(positions, length, 3 * static_cast<std::size_t>(solver->elements() * solver->nodes()), "positions");
+    for (const auto& position : solver->positions()) positions = std::ranges::copy(position, positions).out;
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_set_state(plaquette_waves waves, const double* state, size_t length, double time) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    there(state, "state");
+    solver->set_state(std::span(state, length), time);
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_get_state(plaquette_waves waves, double* state, size_t length) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    there(state, "state");
+    solver->get_state(std::span(state, length));
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_time(plaquette_waves waves, double* time) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    there(time, "time") = solver->time();
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_energies(plaquette_waves waves, double* energies, size_t length) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    room_for(energies, length, static_cast<std::size_t>(solver->columns()), "energies");
+    std::ranges::copy(solver->energies(), energies);
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_stable_step(plaquette_waves waves, double* dt) {
+  return answer([&] {
+    const auto solver = object_of(waves);
+    there(dt, "step") = solver->stable_step();
+    return api::code::success;
+  });
+}
+
+int plaquette_waves_advance(plaquette_waves waves, int64_t steps, double dt, int judge, double verdict[2]) {
+  return answer([&] {
+    const api::verdict found = object_of(waves)->advance(steps, dt, judge != 0);
+    if (verdict != nullptr) verdict[0] = found.worst, verdict[1] = found.tolerance;
+    if (found.passed) return api::code::success;
+    remember(("waves: " + found.text).c_str());
+    return api::code::not_verified;
   });
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plaquette for callers in C: from links in memory to verified quark propagators. docs/calling.md shows how.
+/** \file
+   Plaquette for callers in C: from links in memory to verified quark propagators. docs/calling.md shows how.
 
    Every function returns a code; 0 is success. plaquette_error_text says what a code means, plaquette_last_message what
    went wrong in the last call of this thread that failed. No exception leaves the library, and it does not end the program.
@@ -26,44 +27,57 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
+/** Marks what the library shows. */
 #define PLAQUETTE_PUBLIC __attribute__((visibility("default")))
 #else
+/** Marks what the library shows. */
 #define PLAQUETTE_PUBLIC
 #endif
 
 /* ---- Codes. Below 70 they are the exit statuses of the programs. */
 enum {
   PLAQUETTE_SUCCESS = 0,
-  PLAQUETTE_NOT_VERIFIED = 1,   /* numbers are there, but did not pass their check, or were not judged */
-  PLAQUETTE_UNUSABLE_INPUT = 2, /* an argument, an array or a file cannot be used */
-  PLAQUETTE_NO_CONVERGENCE = 3, /* a solver stopped above its tolerance; the best solution is there */
+  PLAQUETTE_NOT_VERIFIED = 1,   /**< numbers are there, but did not pass their check, or were not judged */
+  PLAQUETTE_UNUSABLE_INPUT = 2, /**< an argument, an array or a file cannot be used */
+  PLAQUETTE_NO_CONVERGENCE = 3, /**< a solver stopped above its tolerance; the best solution is there */
   PLAQUETTE_OUT_OF_MEMORY = 4,
   PLAQUETTE_OUTPUT_FAILED = 5,
-  PLAQUETTE_NOT_AVAILABLE = 7, /* built without, or not on this machine */
+  PLAQUETTE_NOT_AVAILABLE = 7, /**< built without, or not on this machine */
   PLAQUETTE_INVALID_HANDLE = 8,
   PLAQUETTE_INTERNAL_ERROR = 70
 };
-/* Returns a sentence for a code; never null. */
+/** Returns a sentence for a code; never null. */
 PLAQUETTE_PUBLIC const char* plaquette_error_text(int code);
-/* Returns what went wrong in the last call of this thread that failed; valid until its next call. Never null. */
+/** Returns what went wrong in the last call of this thread that failed; valid until its next call. Never null. */
 PLAQUETTE_PUBLIC const char* plaquette_last_message(void);
-/* Return the version of the library that runs, and its PLAQUETTE_ABI: compare it with that of this header. */
+/** Returns the version of the library that runs. */
 PLAQUETTE_PUBLIC const char* plaquette_version(void);
+/** Returns its PLAQUETTE_ABI: compare it with that of this header. */
 PLAQUETTE_PUBLIC int plaquette_abi(void);
 
 enum { PLAQUETTE_CPU = 0, PLAQUETTE_GPU = 1 };
-/* Returns 1 where this library and this machine have a GPU to use, else 0. */
+/** Returns 1 where this library and this machine have a GPU to use, else 0. */
 PLAQUETTE_PUBLIC int plaquette_has_gpu(void);
 
 /* ---- Handles; {0} is none. */
-typedef struct { uint64_t key; } plaquette_lattice;
-typedef struct { uint64_t key; } plaquette_gauge;
-typedef struct { uint64_t key; } plaquette_solver;
-typedef struct { uint64_t key; } plaquette_operator;
-typedef struct { uint64_t key; } plaquette_overlap;
-typedef struct { uint64_t key; } plaquette_propagator;
-typedef struct { uint64_t key; } plaquette_device_memory;
-/* Free an object and make the handle zero. A zero handle is no error, a copy of a freed one is. */
+/** A lattice, and the box of it on this rank. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_lattice;
+/** Links. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_gauge;
+/** A solver of M x = b. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_solver;
+/** M. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_operator;
+/** A solver of D(m) x = b. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_overlap;
+/** Twelve columns of M^-1. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_propagator;
+/** Memory of a GPU. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_device_memory;
+/** A solver of waves. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_waves;
+/** Frees an object and makes the handle zero. A zero handle is no error, a copy of a freed one is. */
+/** @{ */
 PLAQUETTE_PUBLIC int plaquette_lattice_free(plaquette_lattice* handle);
 PLAQUETTE_PUBLIC int plaquette_gauge_free(plaquette_gauge* handle);
 PLAQUETTE_PUBLIC int plaquette_solver_free(plaquette_solver* handle);
@@ -71,24 +85,29 @@ PLAQUETTE_PUBLIC int plaquette_operator_free(plaquette_operator* handle);
 PLAQUETTE_PUBLIC int plaquette_overlap_free(plaquette_overlap* handle);
 PLAQUETTE_PUBLIC int plaquette_propagator_free(plaquette_propagator* handle);
 PLAQUETTE_PUBLIC int plaquette_device_memory_free(plaquette_device_memory* handle);
+PLAQUETTE_PUBLIC int plaquette_waves_free(plaquette_waves* handle);
+/** @} */
 
 /* ---- Lattices */
+/** How a lattice is divided. */
 typedef struct {
-  size_t size;
-  int grid[4];      /* ranks in each direction; zeros: the grid of smallest surface */
-  int has_mpi;      /* 1: the ranks are those of the communicator; 0: this process alone */
-  int communicator; /* MPI_Comm_c2f of the caller's, which stays the caller's */
-  int threads;      /* of the CPU; 0: those of OpenMP */
+  size_t size; /**< sizeof of this structure */
+  int grid[4];      /**< ranks in each direction; zeros: the grid of smallest surface */
+  int has_mpi;      /**< 1: the ranks are those of the communicator; 0: this process alone */
+  int communicator; /**< MPI_Comm_c2f of the caller's, which stays the caller's */
+  int threads;      /**< of the CPU; 0: those of OpenMP */
 } plaquette_lattice_options;
+/** What they begin with. */
 #define PLAQUETTE_LATTICE_DEFAULTS {sizeof(plaquette_lattice_options), {0, 0, 0, 0}, 0, 0, 0}
 
+/** Makes a lattice. options: or null. */
 PLAQUETTE_PUBLIC int plaquette_lattice_create(plaquette_lattice* lattice, const int extents[4],
                                               const plaquette_lattice_options* options);
-/* Does the same, for sums that have the same bits on any grid and any number of ranks and threads of one kind of processor:
+/** Does the same, for sums that have the same bits on any grid and any number of ranks and threads of one kind of processor:
    Krylov solvers on the CPU, residuals and correlators. Other solvers are refused on it. Solves take longer. */
 PLAQUETTE_PUBLIC int plaquette_lattice_create_reproducible(plaquette_lattice* lattice, const int extents[4],
                                                            const plaquette_lattice_options* options);
-/* Returns extents and origin of the box that this rank holds. */
+/** Returns extents and origin of the box that this rank holds. */
 PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]);
 
 /* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. What is
@@ -96,82 +115,91 @@ PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[
    functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null.
    Creating is collective, and returns PLAQUETTE_NOT_AVAILABLE without a GPU, PLAQUETTE_OUT_OF_MEMORY where it is full. */
 enum { PLAQUETTE_ON_DEVICE = 16 };
+/** Makes memory of `bytes` on a GPU, at *address. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice,
                                                     size_t bytes, void** address, int* device);
-/* Copy the first bytes from, or to, memory of the host; PLAQUETTE_UNUSABLE_INPUT for more than there are. Each rank for
+/** Copies the first bytes from memory of the host; PLAQUETTE_UNUSABLE_INPUT for more than there are. Each rank for
    itself. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_write(plaquette_device_memory memory, const void* from, size_t bytes);
+/** Copies them to memory of the host, alike. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_read(plaquette_device_memory memory, void* to, size_t bytes);
 
 /* ---- Links */
 enum { PLAQUETTE_X_FASTEST = 0, PLAQUETTE_T_FASTEST = 1 };
 enum { PLAQUETTE_DOUBLE = 0, PLAQUETTE_SINGLE = 1, PLAQUETTE_HALF = 2 };
 
-/* The real part of element (i, j) of U_mu(x), x the coordinate in this rank's box, stands at
+/** The real part of element (i, j) of U_mu(x), x the coordinate in this rank's box, stands at
        first + sum_nu x_nu site[nu] + direction[mu] + i row + j column
    and the imaginary part `imaginary` behind it. Strides are counted in reals and may be negative. */
 typedef struct {
-  size_t size;
-  int number;       /* PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE: the type of the array; + PLAQUETTE_ON_DEVICE: on a GPU */
-  int staggered;    /* 1: signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1 as MILC has them are in the links, and are taken out */
+  size_t size; /**< sizeof of this structure */
+  int number;       /**< PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE: the type of the array; + PLAQUETTE_ON_DEVICE: on a GPU */
+  int staggered;    /**< 1: signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1 as MILC has them are in the links, and are taken out */
   int64_t first, site[4], direction[4], row, column, imaginary;
-  const int64_t* places; /* where each site begins, for sites with x fastest, in place of `site`; null: none */
-  double boundary_phase[4][2]; /* what links that leave the lattice in direction mu are multiplied by; it is taken out */
+  const int64_t* places; /**< where each site begins, for sites with x fastest, in place of `site`; null: none */
+  double boundary_phase[4][2]; /**< what links that leave the lattice in direction mu are multiplied by; it is taken out */
 } plaquette_link_layout;
-/* Fills the layout of [site][mu][i][j], 72 doubles a site, for a box of these extents. */
+/** Fills the layout of [site][mu][i][j], 72 doubles a site, for a box of these extents. */
 PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, const int local[4], int site_order);
 
-/* Copies links. `length` is the number of reals in the array. Refuses layouts that leave the array or put two numbers into
+/** Copies links. `length` is the number of reals in the array. Refuses layouts that leave the array or put two numbers into
    one place, and links that are not finite or not in SU(3). */
 PLAQUETTE_PUBLIC int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers,
                                             size_t length, const plaquette_link_layout* layout);
+/** Reads links of a file: NERSC, ILDG, SciDAC, MILC, openQCD. */
 PLAQUETTE_PUBLIC int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file);
-/* Returns the extents of the lattice of a file. */
+/** Returns the extents of the lattice of a file. */
 PLAQUETTE_PUBLIC int plaquette_gauge_file_extents(const char* file, int extents[4]);
-/* Writes an ILDG file. */
+/** Writes an ILDG file. */
 PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace);
-/* Returns the average of Re tr P / 3. */
+/** Returns the average of Re tr P / 3. */
 PLAQUETTE_PUBLIC int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average);
 
-/* Smearing: (1 - weight) U + weight / n sum of n staples in APE; weight is rho in stout. */
+/** Kinds of smearing. */
 enum { PLAQUETTE_STOUT = 0, PLAQUETTE_APE = 1, PLAQUETTE_HYP = 2 };
+/** How links are smeared: (1 - weight) U + weight / n sum of n staples in APE; weight is rho in stout. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int kind;
   int steps;
-  int spatial; /* 1: only spatial links are smeared, and with spatial staples; not HYP */
+  int spatial; /**< 1: only spatial links are smeared, and with spatial staples; not HYP */
   int reserved;
-  double weight;   /* of stout and APE */
-  double alpha[3]; /* of HYP */
+  double weight;   /**< of stout and APE */
+  double alpha[3]; /**< of HYP */
 } plaquette_smearing;
+/** What they begin with. */
 #define PLAQUETTE_SMEARING_DEFAULTS \
   {sizeof(plaquette_smearing), PLAQUETTE_STOUT, 1, 0, 0, 0.1, {0.75, 0.6, 0.3}}
+/** Makes smeared links. */
 PLAQUETTE_PUBLIC int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge,
                                            const plaquette_smearing* smearing);
-/* Flows links up to `time` by the gradient flow (arXiv:1006.4518). Fills time, energy density and topological charge at
+/** Flows links up to `time` by the gradient flow (arXiv:1006.4518). Fills time, energy density and topological charge at
    time 0 and after each step, three numbers a point. `points` tells how many there are; where 3 * points is not `length`,
    nothing is done. t0: where t^2 E passes 0.3, or NaN. flowed, t0: may be null. */
 PLAQUETTE_PUBLIC int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double time, double step,
                                           double* history, size_t length, size_t* points, double* t0);
-/* Fixes the gauge: theta <= tolerance. Returns PLAQUETTE_NO_CONVERGENCE where the sweeps ended before; the links are there
-   then too. quality: average of Re tr U / 3, and theta; may be null. */
+/** Conditions on a gauge. */
 enum { PLAQUETTE_LANDAU = 0, PLAQUETTE_COULOMB = 1 };
+/** Fixes the gauge: theta <= tolerance. Returns PLAQUETTE_NO_CONVERGENCE where the sweeps ended before; the links are there
+   then too. quality: average of Re tr U / 3, and theta; may be null. */
 PLAQUETTE_PUBLIC int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance,
                                          int sweep_limit, double quality[2]);
-/* Does the same and fills g, links = g(x) U_mu(x) g(x+mu)^+: [site][i][j], x fastest, 18 doubles a site. */
+/** Does the same and fills g, links = g(x) U_mu(x) g(x+mu)^+: [site][i][j], x fastest, 18 doubles a site. */
 PLAQUETTE_PUBLIC int plaquette_gauge_fix_by(plaquette_gauge* fixed, plaquette_gauge gauge, int condition,
                                             double tolerance, int sweep_limit, double quality[2], double* g,
                                             size_t length);
 
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */
+/** What M is. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   double mass, csw;
-  double csw_temporal; /* of planes with time, where anisotropy is not 1; else ignored */
+  double csw_temporal; /**< of planes with time, where anisotropy is not 1; else ignored */
   double anisotropy, nu;
   double boundary_phase[4][2];
 } plaquette_action;
+/** What they begin with. */
 #define PLAQUETTE_ACTION_DEFAULTS \
   {sizeof(plaquette_action), 0.0, 0.0, 0.0, 1.0, 1.0, {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}}
 
@@ -182,99 +210,109 @@ enum {
   PLAQUETTE_OPENQCD = 3,
   PLAQUETTE_TMLQCD = 4
 };
-/* The real part of spin s, colour c of right-hand side n stands at
+/** The real part of spin s, colour c of right-hand side n stands at
        first + sum_nu x_nu site[nu] + s spin + c colour + n column */
 typedef struct {
-  size_t size;
-  int basis;  /* of gamma matrices */
-  int memory; /* 0, or PLAQUETTE_ON_DEVICE: the arrays are on a GPU */
+  size_t size; /**< sizeof of this structure */
+  int basis;  /**< of gamma matrices */
+  int memory; /**< 0, or PLAQUETTE_ON_DEVICE: the arrays are on a GPU */
   int64_t first, site[4], spin, colour, imaginary, column;
   const int64_t* places;
 } plaquette_spinor_layout;
-/* Fills the layout of [column][site][spin][colour], 24 doubles a site. */
+/** Fills the layout of [column][site][spin][colour], 24 doubles a site. */
 PLAQUETTE_PUBLIC int plaquette_spinor_layout_dense(plaquette_spinor_layout* layout, const int local[4], int site_order);
 
 /* ---- Results. Residuals are |b - M x| / |b|: iterated by the solver; recomputed by the operators that solved; recomputed in
    double by the reference operator, which had no part in the solve. */
+/** How a right-hand side ended. */
 typedef struct {
   double iterated, device, reference;
-  double tolerance; /* that `reference` has to meet: the requested one, and what rounding leaves */
+  double tolerance; /**< that `reference` has to meet: the requested one, and what rounding leaves */
   int iterations;
-  int passed; /* 1 where reference <= tolerance; 0 also where it was not judged */
+  int passed; /**< 1 where reference <= tolerance; 0 also where it was not judged */
 } plaquette_result;
 
+/** When a solve stops, and whether it is judged. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   double tolerance;
   int iteration_limit;
-  int judge; /* 0: no reference residual; nothing passes then */
+  int judge; /**< 0: no reference residual; nothing passes then */
 } plaquette_rule;
+/** What they begin with. */
 #define PLAQUETTE_RULE_DEFAULTS {sizeof(plaquette_rule), 1e-10, 10000, 1}
 
 enum {
   PLAQUETTE_POINT = 0,
-  PLAQUETTE_WALL = 1,     /* exp(i p x) on a time slice, p = 2 pi momentum / L */
-  PLAQUETTE_GAUSSIAN = 2, /* a point, smeared in its time slice */
-  PLAQUETTE_Z2 = 3,       /* noise on a time slice, the same for all spins and colours */
+  PLAQUETTE_WALL = 1,     /**< exp(i p x) on a time slice, p = 2 pi momentum / L */
+  PLAQUETTE_GAUSSIAN = 2, /**< a point, smeared in its time slice */
+  PLAQUETTE_Z2 = 3,       /**< noise on a time slice, the same for all spins and colours */
   PLAQUETTE_Z4 = 4
 };
+/** A right-hand side for each spin and colour. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int kind;
-  int position[4]; /* of a wall and of noise only the time counts */
+  int position[4]; /**< of a wall and of noise only the time counts */
   int momentum[3];
   int steps;
   double radius;
   uint64_t seed;
 } plaquette_source;
+/** What they begin with. */
 #define PLAQUETTE_SOURCE_DEFAULTS {sizeof(plaquette_source), PLAQUETTE_POINT, {0, 0, 0, 0}, {0, 0, 0}, 5, 2.0, 1}
 
 /* ---- Solvers of M x = b */
+/** Of plaquette_krylov_create. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int device;
-  int outer, inner; /* precision of the solution, and of the iterations */
-  int columns;      /* right-hand sides that are solved at once */
+  int outer, inner; /**< precision of the solution, and of the iterations */
+  int columns;      /**< right-hand sides that are solved at once */
 } plaquette_krylov_options;
+/** What they begin with. */
 #define PLAQUETTE_KRYLOV_DEFAULTS \
   {sizeof(plaquette_krylov_options), PLAQUETTE_CPU, PLAQUETTE_DOUBLE, PLAQUETTE_SINGLE, 12}
+/** Of plaquette_multigrid_create. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int device;
-  int levels;       /* at most */
-  int null_vectors; /* of each chirality; 0: chosen for the lattice */
-  int tune;         /* 1: tries shapes of the cycle */
-  int half_cycle;   /* 1: cycles in half precision on the finest lattice */
+  int levels;       /**< at most */
+  int null_vectors; /**< of each chirality; 0: chosen for the lattice */
+  int tune;         /**< 1: tries shapes of the cycle */
+  int half_cycle;   /**< 1: cycles in half precision on the finest lattice */
   int columns;
   uint64_t seed;
 } plaquette_multigrid_options;
+/** What they begin with. */
 #define PLAQUETTE_MULTIGRID_DEFAULTS {sizeof(plaquette_multigrid_options), PLAQUETTE_CPU, 3, 0, 0, 0, 12, 1}
 
-/* Makes BiCGstab in mixed precision; where that stalls, other Krylov solvers take over. */
+/** Makes BiCGstab in mixed precision; where that stalls, other Krylov solvers take over. */
 PLAQUETTE_PUBLIC int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge,
                                              const plaquette_action* action, const plaquette_krylov_options* options);
-/* Makes adaptive multigrid, set up. */
+/** Makes adaptive multigrid, set up. */
 PLAQUETTE_PUBLIC int plaquette_multigrid_create(plaquette_solver* solver, plaquette_gauge gauge,
                                                 const plaquette_action* action,
                                                 const plaquette_multigrid_options* options);
+/** Returns the seconds that it took to make a solver. */
 PLAQUETTE_PUBLIC int plaquette_solver_setup_seconds(plaquette_solver solver, double* seconds);
 
-/* Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. Where it returns
+/** Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. Where it returns
    PLAQUETTE_NO_CONVERGENCE or PLAQUETTE_NOT_VERIFIED, x holds the best solutions and `results` says which failed.
    results: one a column, or null. */
 PLAQUETTE_PUBLIC int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t length, int columns,
                                      const plaquette_spinor_layout* layout, const plaquette_rule* rule,
                                      plaquette_result* results);
-/* Solves for the twelve columns of a propagator. Returns as plaquette_solve; the handle is there in these cases too.
+/** Solves for the twelve columns of a propagator. Returns as plaquette_solve; the handle is there in these cases too.
    results: 12, or null. */
 PLAQUETTE_PUBLIC int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solver solver,
                                                 const plaquette_source* source, const plaquette_rule* rule,
                                                 plaquette_result* results);
-/* Does the same; a Gaussian source is smeared with hops of these links, not of the solver's. */
+/** Does the same; a Gaussian source is smeared with hops of these links, not of the solver's. */
 PLAQUETTE_PUBLIC int plaquette_propagator_solve_smeared(plaquette_propagator* propagator, plaquette_solver solver,
                                                         const plaquette_source* source, plaquette_gauge smearing_links,
                                                         const plaquette_rule* rule, plaquette_result* results);
-/* Solves for a sequential propagator, of the source e^(i p x) Gamma S(x) on time slice `time`, S = `through`. */
+/** Solves for a sequential propagator, of the source e^(i p x) Gamma S(x) on time slice `time`, S = `through`. */
 PLAQUETTE_PUBLIC int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_solver solver,
                                                      plaquette_propagator through, int meson, int time,
                                                      const int momentum[3], const plaquette_rule* rule,
@@ -282,100 +320,184 @@ PLAQUETTE_PUBLIC int plaquette_propagator_sequential(plaquette_propagator* propa
 
 /* ---- Propagators. These functions fill their numbers, and return PLAQUETTE_NOT_VERIFIED or PLAQUETTE_NO_CONVERGENCE
    where the propagator did not pass. Correlators have a number a time of the whole lattice; `length` is checked. */
+/** Returns how the twelve columns ended. */
 PLAQUETTE_PUBLIC int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]);
+/** Computes the sum of |S|^2 over space, spins and colours, at each time. */
 PLAQUETTE_PUBLIC int plaquette_pion(plaquette_propagator propagator, double* correlator, size_t length);
+/** Computes the vector meson, averaged over three polarisations. */
 PLAQUETTE_PUBLIC int plaquette_rho(plaquette_propagator propagator, double* correlator, size_t length);
-/* Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d at source and sink, meson = a + 2 b + 4 c + 8 d; numbers are pairs re,
+/** Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d at source and sink, meson = a + 2 b + 4 c + 8 d; numbers are pairs re,
    im, 2 a time. momentum: three integers, or null. */
 PLAQUETTE_PUBLIC int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3],
                                      double* correlator, size_t length);
-/* Does the same along direction 0 to 3; the momentum is that of the three other directions, in ascending order. */
+/** Does the same along direction 0 to 3; the momentum is that of the three other directions, in ascending order. */
 PLAQUETTE_PUBLIC int plaquette_meson_along(plaquette_propagator propagator, int meson, int direction,
                                            const int momentum[3], double* correlator, size_t length);
-/* Computes the proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
+/** Computes the proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
 PLAQUETTE_PUBLIC int plaquette_nucleon(plaquette_propagator propagator, int parity, const int momentum[3],
                                        double* correlator, size_t length);
-/* Makes a propagator whose sink is smeared as Gaussian sources are, with hops of these links. */
+/** Makes a propagator whose sink is smeared as Gaussian sources are, with hops of these links. */
 PLAQUETTE_PUBLIC int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator,
                                                 plaquette_gauge links, double radius, int steps);
-/* Writes and reads LIME files: one field as Chroma writes it, or twelve as tmLQCD does, in its basis. A propagator that was
-   read was not judged. */
+/** Styles of LIME files: one field as Chroma writes it, or twelve as tmLQCD does, in its basis. */
 enum { PLAQUETTE_SCIDAC = 0, PLAQUETTE_ETMC = 1 };
+/** Writes a LIME file. */
 PLAQUETTE_PUBLIC int plaquette_propagator_write(plaquette_propagator propagator, const char* file, int style,
                                                 int replace);
+/** Reads a LIME file of either style. A propagator that was read was not judged. */
 PLAQUETTE_PUBLIC int plaquette_propagator_read(plaquette_propagator* propagator, plaquette_lattice lattice,
                                                const char* file);
+/** Copies the twelve columns, number 3 spin + colour of the source. */
 PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
                                                const plaquette_spinor_layout* layout);
-/* Makes a propagator, as one that was read, with the verdict of the solver's reference operator for this source; returns
+/** Makes a propagator, as one that was read, with the verdict of the solver's reference operator for this source; returns
    PLAQUETTE_NOT_VERIFIED where |b - M S| is above rule->tolerance |b|. results: 12, or null. */
 PLAQUETTE_PUBLIC int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver,
                                                 plaquette_propagator propagator, const plaquette_source* source,
                                                 const plaquette_rule* rule, plaquette_result* results);
-/* Does the same; a Gaussian source is smeared with hops of these links. */
+/** Does the same; a Gaussian source is smeared with hops of these links. */
 PLAQUETTE_PUBLIC int plaquette_propagator_judge_smeared(plaquette_propagator* judged, plaquette_solver solver,
                                                         plaquette_propagator propagator, const plaquette_source* source,
                                                         plaquette_gauge smearing_links, const plaquette_rule* rule,
                                                         plaquette_result* results);
 
 /* ---- M itself, in double */
+/** Makes M, which works on the CPU or a GPU. */
 PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_gauge gauge,
                                                const plaquette_action* action, int device);
-/* Computes out = M in, or M^+ in. */
+/** Computes out = M in, or M^+ in. */
 PLAQUETTE_PUBLIC int plaquette_operator_apply(plaquette_operator m, double* out, const double* in, size_t length,
                                               const plaquette_spinor_layout* layout, int dagger);
 
 /* ---- Overlap fermions */
+/** Of plaquette_overlap_create. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int device;
-  int kernel_modes; /* of H, exact in the sign function */
-  int modes;        /* of D, taken out of the solves */
+  int kernel_modes; /**< of H, exact in the sign function */
+  int modes;        /**< of D, taken out of the solves */
   int reserved;
   double rho, mode_tolerance;
   double boundary_phase[4][2];
   uint64_t seed;
 } plaquette_overlap_options;
+/** What they begin with. */
 #define PLAQUETTE_OVERLAP_DEFAULTS                                         \
   {sizeof(plaquette_overlap_options), PLAQUETTE_CPU, 8, 4, 0, 1.4, 1e-6,   \
    {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}, 1}
-/* Makes a solver, and compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Before
+/** Makes a solver, and compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Before
    a solve that is judged it does so as accurately as the tolerance needs. Residuals are then judged with that sign function. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
                                               const plaquette_overlap_options* options);
+/** Returns the zero modes of gamma_5 = +1 minus those of -1. */
 PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* index);
-/* Makes a propagator for each mass, masses ascending. Returns as plaquette_solve, of the worst. */
+/** Makes a propagator for each mass, masses ascending. Returns as plaquette_solve, of the worst. */
 PLAQUETTE_PUBLIC int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap overlap,
                                              const plaquette_source* source, const double* masses, int count,
                                              const plaquette_rule* rule);
 
-/* Modes of H: |H v - lambda v|, |lambda| ascending. Modes of D^+ D in one chirality: |D^+ D v - e v|, e ascending; the
+/** Modes of H: |H v - lambda v|, |lambda| ascending. Modes of D^+ D in one chirality: |D^+ D v - e v|, e ascending; the
    other two spins are 0. Vectors are orthonormal. */
 enum { PLAQUETTE_MODES_OF_H = 0, PLAQUETTE_MODES_OF_D_PLUS = 1, PLAQUETTE_MODES_OF_D_MINUS = 2 };
+/** Returns the count of modes. */
 PLAQUETTE_PUBLIC int plaquette_overlap_mode_count(plaquette_overlap overlap, int kind, int* count);
-/* Fills eigenvalues, and residuals that are computed here, or null; `length` is the count of modes. Returns
+/** Fills eigenvalues, and residuals that are computed here, or null; `length` is the count of modes. Returns
    PLAQUETTE_NOT_VERIFIED where one is above the tolerance of modes. */
 PLAQUETTE_PUBLIC int plaquette_overlap_mode_values(plaquette_overlap overlap, int kind, double* values,
                                                    double* residuals, size_t length);
-/* Copies the vectors, a column each. `length` is the number of doubles in the array. */
+/** Copies the vectors, a column each. `length` is the number of doubles in the array. */
 PLAQUETTE_PUBLIC int plaquette_overlap_mode_vectors(plaquette_overlap overlap, int kind, double* vectors, size_t length,
                                                     const plaquette_spinor_layout* layout);
+/** Modes in memory of the caller. */
 typedef struct {
-  size_t size;
+  size_t size; /**< sizeof of this structure */
   int count;
   int reserved;
-  const double *values, *vectors;        /* `values` on the host */
-  size_t length;                         /* doubles in `vectors` */
-  const plaquette_spinor_layout* layout; /* null: dense */
+  const double *values, *vectors;        /**< `values` on the host */
+  size_t length;                         /**< doubles in `vectors` */
+  const plaquette_spinor_layout* layout; /**< null: dense */
 } plaquette_modes;
+/** What they begin with. */
 #define PLAQUETTE_MODES_DEFAULTS {sizeof(plaquette_modes), 0, 0, NULL, NULL, 0, NULL}
-/* Makes a solver with modes that were found before; null: they are computed. Refuses vectors that are not orthonormal,
+/** Makes a solver with modes that were found before; null: they are computed. Refuses vectors that are not orthonormal,
    residuals above 1e-8 of H and above mode_tolerance of D^+ D, and in the other chirality above what that implies. Refuses
    lists that lack a lower mode, or have zero modes of D^+ D only. Modes of D^+ D are given in both chiralities. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* overlap, plaquette_gauge gauge,
                                                          const plaquette_overlap_options* options,
                                                          const plaquette_modes* of_h, const plaquette_modes* of_d_plus,
                                                          const plaquette_modes* of_d_minus);
+
+/* ---- Sound and light in time, by nodal discontinuous Galerkin on tetrahedra. Sound: p, u, v, w, with p_t = -K div u and
+   rho u_t = -grad p. Light: Hx, Hy, Hz, Ex, Ey, Ez, with mu H_t = -curl E and eps E_t = curl H. */
+enum { PLAQUETTE_ACOUSTICS = 0, PLAQUETTE_MAXWELL = 1 };
+/** Of solvers of waves. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int equations;
+  int order;   /**< of the polynomials, 1 to 9 */
+  int columns; /**< states that advance together */
+  int device;
+  int precision;    /**< PLAQUETTE_DOUBLE or PLAQUETTE_SINGLE */
+  int absorbing;    /**< 1: sides let waves out; else they reflect */
+  int has_mpi;      /**< as in plaquette_lattice_options */
+  int communicator;
+  double upwinding; /**< of the flux: 1 upwind, 0 central */
+} plaquette_wave_options;
+/** What they begin with. */
+#define PLAQUETTE_WAVE_DEFAULTS \
+  {sizeof(plaquette_wave_options), PLAQUETTE_ACOUSTICS, 3, 1, PLAQUETTE_CPU, PLAQUETTE_DOUBLE, 0, 0, 0, 1.0}
+/** A box of cubes, six tetrahedra each. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int cells[3];
+  int periodic[3]; /**< 1: it is */
+  double low[3], high[3];
+} plaquette_wave_box;
+/** What they begin with. */
+#define PLAQUETTE_WAVE_BOX_DEFAULTS \
+  {sizeof(plaquette_wave_box), {4, 4, 4}, {0, 0, 0}, {-1.0, -1.0, -1.0}, {1.0, 1.0, 1.0}}
+/** Tetrahedra of the caller, the same on all ranks; where a face has no other element a side is. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  const double* vertices; /**< x, y, z of each */
+  size_t vertex_count;
+  const int32_t* elements; /**< four vertices of each, in any order, numbered from 0 */
+  size_t element_count;
+  const double* media; /**< two numbers an element: 1/K and rho, or eps and mu; null: all are 1 */
+} plaquette_wave_mesh;
+/** What they begin with. */
+#define PLAQUETTE_WAVE_MESH_DEFAULTS {sizeof(plaquette_wave_mesh), NULL, 0, NULL, 0, NULL}
+
+/** Makes a solver on a box. Collective, as all that follows. */
+PLAQUETTE_PUBLIC int plaquette_waves_create(plaquette_waves* waves, const plaquette_wave_box* box,
+                                            const plaquette_wave_options* options);
+/** Does so on a mesh of the caller. Refuses flat elements, vertices that are not there, elements that overlap. */
+PLAQUETTE_PUBLIC int plaquette_waves_create_on_mesh(plaquette_waves* waves, const plaquette_wave_mesh* mesh,
+                                                    const plaquette_wave_options* options);
+/** Does so on the tetrahedra of a Gmsh file. One medium fills it. */
+PLAQUETTE_PUBLIC int plaquette_waves_create_from_file(plaquette_waves* waves, const char* file,
+                                                      const plaquette_wave_options* options);
+/** Returns columns, fields, elements of this rank and nodes of an element: a state is an array with these four extents. */
+PLAQUETTE_PUBLIC int plaquette_waves_extents(plaquette_waves waves, int64_t extents[4]);
+/** Returns the numbers of this rank's elements in the whole mesh; `length` is their count. */
+PLAQUETTE_PUBLIC int plaquette_waves_elements(plaquette_waves waves, int32_t* numbers, size_t length);
+/** Returns where nodes are: [element][node][x, y, z]. `length` counts the doubles, here and below. */
+PLAQUETTE_PUBLIC int plaquette_waves_positions(plaquette_waves waves, double* positions, size_t length);
+/** Begins with a state at a time. */
+PLAQUETTE_PUBLIC int plaquette_waves_set_state(plaquette_waves waves, const double* state, size_t length, double time);
+/** Copies the state. */
+PLAQUETTE_PUBLIC int plaquette_waves_get_state(plaquette_waves waves, double* state, size_t length);
+/** Returns the time of the state. */
+PLAQUETTE_PUBLIC int plaquette_waves_time(plaquette_waves waves, double* time);
+/** Returns the energy of each column over all ranks. */
+PLAQUETTE_PUBLIC int plaquette_waves_energies(plaquette_waves waves, double* energies, size_t length);
+/** Returns a time step that is stable. */
+PLAQUETTE_PUBLIC int plaquette_waves_stable_step(plaquette_waves waves, double* dt);
+/** Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, from the state before it.
+   Returns PLAQUETTE_NOT_VERIFIED where the two differ, where the step changes next to nothing, and with judge = 0; the
+   state is there then too. verdict: the largest difference and its tolerance, in units of the largest number; or null. */
+PLAQUETTE_PUBLIC int plaquette_waves_advance(plaquette_waves waves, int64_t steps, double dt, int judge,
+                                             double verdict[2]);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ module plaquette
   integer(c_int), parameter :: plaquette_landau = 0, plaquette_coulomb = 1
   integer(c_int), parameter :: plaquette_scidac = 0, plaquette_etmc = 1
   integer(c_int), parameter :: plaquette_modes_of_h = 0, plaquette_modes_of_d_plus = 1, plaquette_modes_of_d_minus = 2
+  integer(c_int), parameter :: plaquette_acoustics = 0, plaquette_maxwell = 1
 
   ! Handles; a new one is none.
   type, bind(c) :: plaquette_lattice
@@ -42,6 +43,9 @@ module plaquette
     integer(c_int64_t) :: key = 0
   end type
   type, bind(c) :: plaquette_propagator
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_waves
     integer(c_int64_t) :: key = 0
   end type
 
@@ -115,6 +119,26 @@ module plaquette
     integer(c_size_t) :: length = 0
     type(c_ptr) :: layout = c_null_ptr
   end type
+  type, bind(c) :: plaquette_wave_options
+    integer(c_size_t) :: size = 48
+    integer(c_int) :: equations = plaquette_acoustics, order = 3, columns = 1, device = plaquette_cpu, &
+      precision = plaquette_double, absorbing = 0, has_mpi = 0, communicator = 0
+    real(c_double) :: upwinding = 1
+  end type
+  type, bind(c) :: plaquette_wave_box
+    integer(c_size_t) :: size = 80
+    integer(c_int) :: cells(3) = 4, periodic(3) = 0
+    real(c_double) :: low(3) = -1, high(3) = 1
+  end type
+  ! vertices, elements, media: c_loc of vertices(3, :), of elements(4, :) of c_int numbered from 0, and of media(2, :).
+  type, bind(c) :: plaquette_wave_mesh
+    integer(c_size_t) :: size = 48
+    type(c_ptr) :: vertices = c_null_ptr
+    integer(c_size_t) :: vertex_count = 0
+    type(c_ptr) :: elements = c_null_ptr
+    integer(c_size_t) :: element_count = 0
+    type(c_ptr) :: media = c_null_ptr
+  end type
 
   interface
     integer(c_int) function plaquette_abi() bind(c)
@@ -147,6 +171,10 @@ module plaquette
     integer(c_int) function plaquette_propagator_free(handle) bind(c)
       import
       type(plaquette_propagator), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_waves_free(handle) bind(c)
+      import
+      type(plaquette_waves), intent(inout) :: handle
     end function
 
     integer(c_int) function plaquette_lattice_create(lattice, extents, options) bind(c)
@@ -421,6 +449,74 @@ module plaquette
       integer(c_int), value :: count
       type(plaquette_rule), intent(in) :: rule
     end function
+
+    integer(c_int) function plaquette_waves_create(waves, box, options) bind(c)
+      import
+      type(plaquette_waves), intent(out) :: waves
+      type(plaquette_wave_box), intent(in) :: box
+      type(plaquette_wave_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_waves_create_on_mesh(waves, mesh, options) bind(c)
+      import
+      type(plaquette_waves), intent(out) :: waves
+      type(plaquette_wave_mesh), intent(in) :: mesh
+      type(plaquette_wave_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_waves_extents(waves, extents) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      integer(c_int64_t), intent(out) :: extents(4)
+    end function
+    integer(c_int) function plaquette_waves_elements(waves, numbers, length) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      integer(c_int), intent(out) :: numbers(*)
+      integer(c_size_t), value :: length
+    end function
+    ! positions(3, node, element); states are state(node, element, field, column).
+    integer(c_int) function plaquette_waves_positions(waves, positions, length) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(inout) :: positions(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_waves_set_state(waves, state, length, time) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(in) :: state(*)
+      integer(c_size_t), value :: length
+      real(c_double), value :: time
+    end function
+    integer(c_int) function plaquette_waves_get_state(waves, state, length) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(inout) :: state(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_waves_time(waves, time) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(out) :: time
+    end function
+    integer(c_int) function plaquette_waves_energies(waves, energies, length) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(inout) :: energies(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_waves_stable_step(waves, dt) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      real(c_double), intent(out) :: dt
+    end function
+    integer(c_int) function plaquette_waves_advance(waves, steps, dt, judge, verdict) bind(c)
+      import
+      type(plaquette_waves), value :: waves
+      integer(c_int64_t), value :: steps
+      real(c_double), value :: dt
+      integer(c_int), value :: judge
+      real(c_double), intent(out) :: verdict(2)
+    end function
   end interface
 
 contains
@@ -500,6 +596,22 @@ contains
       end function
     end interface
     code = c_read(gauge, lattice, trim(file) // c_null_char)
+  end function
+
+  !> Makes a solver of waves on the tetrahedra of a Gmsh file.
+  integer(c_int) function plaquette_waves_create_from_file(waves, file, options) result(code)
+    type(plaquette_waves), intent(out) :: waves
+    character(len=*), intent(in) :: file
+    type(plaquette_wave_options), intent(in) :: options
+    interface
+      integer(c_int) function c_from_file(waves, file, options) bind(c, name='plaquette_waves_create_from_file')
+        import
+        type(plaquette_waves), intent(out) :: waves
+        character(kind=c_char), intent(in) :: file(*)
+        type(plaquette_wave_options), intent(in) :: options
+      end function
+    end interface
+    code = c_from_file(waves, trim(file) // c_null_char, options)
   end function
 
   !> Returns the extents of the lattice of a file.

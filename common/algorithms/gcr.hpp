@@ -15,7 +15,7 @@ namespace plaquette {
 /// are thrown away. 2 k fields of storage. (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20 (1983) 345)
 /// \param x       the initial guess, and the solution
 /// \param length  k, at least 1
-template <field_batch Field, linear_operator<Field> A>
+template <field_batch Field, forward_operator<Field> A>
 solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule, int length) {
   if (length < 1) throw input_error("gcr: the restart length must be at least 1, found " + std::to_string(length));
   convergence_watch<Field> watch("gcr(" + std::to_string(length) + ")", x, b, rule);

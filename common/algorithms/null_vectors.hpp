@@ -12,6 +12,7 @@
 #include "common/algorithms/bicgstab.hpp"
 #include "common/algorithms/conjugate_gradients.hpp"
 #include "common/algorithms/deflation.hpp"
+#include "common/algorithms/gcr.hpp"
 #include "common/algorithms/multigrid_parameters.hpp"
 #include "common/algorithms/precision.hpp"
 
@@ -25,7 +26,7 @@ class null_vector_maker {
       : library_(library), parameters_(parameters) {}
 
   /// M v = 0 from random v, on the red-black system: a Krylov solver for the correction, or a polynomial. (They take
-  /// out what is quick to converge; what stays is the null space.)
+  /// out what is quick to converge; what stays is the null space.) GCR where the system has no adjoint.
   template <class System, class Field>
   void relax(const System& a, Field& v) const {
     for_each_group(v, [&](Field& part) {
@@ -41,14 +42,13 @@ class null_vector_maker {
         if (parameters_.between_parts) parameters_.between_parts();
         return false;
       };
-      if (rule.limit > 0 && parameters_.relaxation == null_vector_solver::chebyshev) {
-        filter(a, even, rule.limit, parameters_.between_parts);
-      } else if (rule.limit > 0) {
-        a.apply(r, even);
-        zero(correction);
-        parameters_.relaxation == null_vector_solver::cgnr ? cgnr(a, correction, r, rule)
-                                                           : bicgstab(a, correction, r, rule);
-        axpy(even, uniform_scalars(even, -1.0), correction);
+      if (rule.limit > 0) {
+        if constexpr (linear_operator<System, Field>) {
+          relax_by_adjoint(a, even, r, correction, rule);
+        } else {  // of two applications each, as many steps
+          rule.limit *= 2;
+          take_out(a, even, r, correction, [&] { gcr(a, correction, r, rule, 10); });
+        }
       }
       Field random = like(part);
       copy(random, part);
@@ -71,6 +71,26 @@ class null_vector_maker {
   }
 
  private:
+  /// Relaxes even fields by the method of the parameters.
+  template <class System, class Field>
+  void relax_by_adjoint(const System& a, Field& even, Field& r, Field& correction, const stopping_rule& rule) const {
+    if (parameters_.relaxation == null_vector_solver::chebyshev)
+      return filter(a, even, rule.limit, parameters_.between_parts);
+    take_out(a, even, r, correction, [&] {
+      parameters_.relaxation == null_vector_solver::cgnr ? cgnr(a, correction, r, rule)
+                                                         : bicgstab(a, correction, r, rule);
+    });
+  }
+
+  /// Takes out of v what `solve` finds of A correction = r, r = A v.
+  template <class System, class Field, class Solve>
+  static void take_out(const System& a, Field& v, Field& r, Field& correction, const Solve& solve) {
+    a.apply(r, v);
+    zero(correction);
+    solve();
+    axpy(v, uniform_scalars(v, -1.0), correction);
+  }
+
   /// Calls body(part) for so many columns of v at a time that their workspace is not many times the vectors.
   template <class Field, class Body>
   void for_each_group(Field& v, const Body& body) const {

@@ -12,10 +12,18 @@
 
 namespace plaquette {
 
-enum class precision { double_, single, half };
+enum class precision {
+  double_,
+  pairs,  ///< of operators on fields in double: their arithmetic is by pairs of floats
+  single,
+  half
+};
 
 inline const char* name(precision p) {
-  return p == precision::double_ ? "double" : p == precision::single ? "single" : "half";
+  return p == precision::double_  ? "double"
+         : p == precision::pairs  ? "pairs"
+         : p == precision::single ? "single"
+                                  : "half";
 }
 
 /// Of a field: by its value_type, which is double, float or half.
@@ -25,9 +33,12 @@ inline constexpr precision precision_of = std::is_same_v<typename Field::value_t
                                                                                               : precision::half;
 
 /// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
-/// relative to the largest number that shares the scale.
+/// relative to the largest number that shares the scale; of pairs 2^-45, of a product relative to what it adds.
 constexpr double unit_roundoff(precision p) {
-  return p == precision::double_ ? 0x1p-53 : p == precision::single ? 0x1p-24 : 0x1p-16;
+  return p == precision::double_  ? 0x1p-53
+         : p == precision::pairs  ? 0x1p-45
+         : p == precision::single ? 0x1p-24
+                                  : 0x1p-16;
 }
 
 /// Returns epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b|
@@ -57,10 +68,15 @@ inline mixed_precision_defaults default_parameters(precision outer, precision in
   if (inner < outer)
     throw input_error(std::string("mixed precision: the inner precision must not be above the outer one, found ") +
                       name(outer) + "-" + name(inner));
-  if (outer == precision::half) throw input_error("mixed precision: the outer precision must be double or single");
+  if (outer == precision::half || inner == precision::pairs)
+    throw input_error("mixed precision: the outer precision must be double, pairs or single, the inner one not pairs");
   const int interval = inner == precision::half ? 40 : inner == precision::single ? 100 : 200;
-  if (outer == precision::double_)
-    return {1e-14, inner == precision::double_ ? 1e-5 : inner == precision::single ? 1e-3 : 1e-2, interval};
+  if (outer != precision::single)
+    return {outer == precision::pairs ? 1e-12 : 1e-14,
+            inner == precision::double_  ? 1e-5
+            : inner == precision::single ? 1e-3
+                                         : 1e-2,
+            interval};
   return {1e-7, inner == precision::single ? 1e-3 : 1e-1, interval};
 }
 

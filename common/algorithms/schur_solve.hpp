@@ -29,6 +29,8 @@ struct schur_parameters {
   double true_tolerance = 0.0;
   /// |M|, or a bound on it, from which the floor is computed; 0: |M r| / |r| of the first residual.
   double operator_norm = 0.0;
+  /// Of what computes the true residual; 0: of the precision of the fields.
+  double unit_roundoff = 0.0;
 };
 
 /// Residuals and histories are those of the full system: the even ones times what the other sites make of them.
@@ -259,7 +261,9 @@ template <field_batch Field, schur_complement<Field> S, linear_operator<Field> M
 schur_report schur_solve(const S& schur, const M& full, Field& x, const Field& b, const stopping_rule& rule,
                          Solver&& solver, const schur_parameters& parameters = {}) {
   if (!(x.shape() == b.shape())) throw input_error("schur_solve: x and b differ in shape");
-  detail::schur_record record(rule, parameters, unit_roundoff(precision_of<Field>), b.columns());
+  detail::schur_record record(
+      rule, parameters, parameters.unit_roundoff > 0.0 ? parameters.unit_roundoff : unit_roundoff(precision_of<Field>),
+      b.columns());
   const counted_operator counted(full, record.report, true);
 
   // Full batches are what a solve takes most memory for: from a guess of zero r is b itself, until it changes.

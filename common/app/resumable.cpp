@@ -139,8 +139,9 @@ vector_source kept_content::vectors(int count) const {
     content.read_vector(n, to);
     const std::string& expected = sums[static_cast<std::size_t>(n)];
     if (const std::string found = sum_of(to, *content.world_); found != expected)
-      throw input_error(fmt::format("{}: expected vector {} with the sum {}, found {}: the file was changed; remove it",
-                                    content.path_, n, printable(expected), found));
+      throw input_error(
+          fmt::format("{}: expected vector {} with the checksum {}, found {}: the file was changed; remove it",
+                      content.path_, n, printable(expected), found));
   };
 }
 
@@ -151,6 +152,11 @@ void kept_content::read_vector(int number, spinor_configuration& to) const {
                         for (int c = 0; c < colours; ++c)
                           to(x)(s, c) = numbers[static_cast<std::size_t>(s * colours + c)];
                     });
+}
+
+json_document state_of_kept_file(const std::string& path) {
+  const communicator alone;
+  return parse_checkpoint_text(path, hdf5_input(path, alone).read_text(state_name));
 }
 
 kept_file::kept_file(std::string path, kept_problem problem, const lattice_geometry& geometry,

@@ -78,6 +78,9 @@ class kept_content : public kept_numbers {
   const communicator* world_;
 };
 
+/// Returns the document of a kept file. Throws input_error, naming the file, where it has none. Not collective.
+json_document state_of_kept_file(const std::string& path);
+
 /// One file for a value of a calculation; with an empty path it keeps nothing.
 class kept_file {
  public:

@@ -48,7 +48,7 @@ void require_layout(const link_layout& layout, const lattice_geometry& geometry,
   require_small_steps(name, layout.site);
   require_small_steps(name, layout.direction);
   require_small_steps(name, layout.places);
-  array_places places(length);
+  array_places places(length, least);
   const auto take = [&](std::int64_t place, const coordinate& x, int mu) {
     const array_places::answer found = places.take(place);
     if (found == array_places::answer::free) return;
@@ -113,6 +113,7 @@ gauge_configuration links_of(const lattice_geometry& geometry, std::span<const R
                              const communicator& comm, const folded_phases& folded) {
   constexpr int bits = std::is_same_v<Real, float> ? 32 : 64;
   on_all_ranks_or_none(comm, [&] {
+    require_credible_length("array of links", numbers.size(), sizeof(Real));
     require_layout(layout, geometry, static_cast<std::int64_t>(numbers.size()));
     require_phases(folded);
   });

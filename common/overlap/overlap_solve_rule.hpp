@@ -35,8 +35,8 @@ struct overlap_preconditioner {
   double constant = 0.3;  ///< a, near 1 / (2 rho)
   int inner_steps = 4;    ///< of GCR; 0: M^-1 + a alone
   double inner_delta = 0.03;
-  double relaxation = 0.05;  ///< f in delta = f tolerance / (|t| |r|) of a new direction t
-  int directions = 60;       ///< of a column, after which the solve starts again from its residual
+  double relaxation = 0.02;  ///< f in delta = f tolerance / (|t| |r|) of a new direction t
+  int directions = 60;       ///< for each column, after which the solve starts again from its residual
   int batch = 0;             ///< columns at once; 0: all
   int recycled = 0;          ///< directions of the first columns that later ones begin with, at most
   bool modes_in_single =
@@ -44,6 +44,9 @@ struct overlap_preconditioner {
 
   bool operator==(const overlap_preconditioner&) const = default;
 };
+
+/// Returns how many vectors the storage of a search space grows by, of columns that are solved for together.
+inline int block_length_of(int columns) { return std::clamp(2 * columns, 8, 24); }
 
 /// How many of some columns are solved for before the others, which begin with directions of these.
 inline int leading_columns(int columns) { return std::max(1, columns / 6); }
@@ -60,6 +63,9 @@ struct overlap_solve_rule {
   /// with a sign function that is computed to this.
   double coarse_sign_delta = 0.0;
   overlap_preconditioner preconditioner{};  ///< of the preconditioned scheme
+  /// Where memory runs out, the preconditioned scheme goes on with fewer columns at once. Of one rank: others would not
+  /// know.
+  bool may_shrink_batch = false;
   int limit = 3000;
   int corrections = 8;
   std::function<bool()> interrupted = nullptr;
@@ -81,6 +87,7 @@ struct overlap_mass_report {
 /// Work of the preconditioned scheme; a column counts one.
 struct preconditioned_work {
   double directions = 0.0;
+  int columns_at_once = 0;                         ///< at most
   int leading = 0;                                 ///< first columns, which begin with no directions of others
   double directions_of_leading = 0.0;              ///< of each of these
   int recycled = 0;                                ///< directions that later columns began with

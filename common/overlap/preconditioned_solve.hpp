@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// D(m) x = b for many masses at once by minimal residuals, preconditioned by M^-1 of a clover operator on smeared
-/// links: D(m)^-1 is about M^-1 + 1 / (2 rho). Each column has one search space, which serves all masses: D(m) Z is
-/// (rho - m/2) D Z + m Z. (After Brannick, Frommer, Kahl, Leder, Rottmann, Strebel 2016, arXiv:1410.7170.)
+/// links: D(m)^-1 is about M^-1 + 1 / (2 rho). Columns that are solved for together have one search space, which serves
+/// all of them and all masses: D(m) Z is (rho - m/2) D Z + m Z. (After Brannick, Frommer, Kahl, Leder, Rottmann,
+/// Strebel 2016, arXiv:1410.7170; block methods: Guennouni, Jbilou, Sadok 2004.)
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/algebra/largest.hpp"
 #include "common/algorithms/krylov_basis.hpp"
+#include "common/error.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
@@ -33,37 +37,44 @@ struct direction_block {
   Field images() const { return view(w, 0, size); }
 };
 
-/// A field of double precision that is rounded at the first use of it in single precision.
-template <field_batch Field, field_batch InnerField>
-class rounded_once {
+/// A field, and the same in another precision from the first use of it there on.
+template <field_batch Field, field_batch Other>
+class converted_once {
  public:
-  explicit rounded_once(const Field& x) : x_(&x) {}
+  explicit converted_once(const Field& x) : x_(&x) {}
   /// Returns it as blocks of V take it.
   template <class V>
   const V& as_blocks_of() {
     if constexpr (std::same_as<V, Field>) {
       return *x_;
     } else {
-      if (!rounded_) {
-        rounded_ = like(*x_, x_->columns(), as<InnerField>);
-        convert(*rounded_, *x_);
+      if (!converted_) {
+        converted_ = like(*x_, x_->columns(), as<Other>);
+        convert(*converted_, *x_);
       }
-      return *rounded_;
+      return *converted_;
     }
   }
 
  private:
   const Field* x_;
-  std::optional<InnerField> rounded_;
+  std::optional<Other> converted_;
 };
 
-/// The directions Z of one column, with W = D Z and the inner products of both. Storage grows by blocks. Directions
-/// whose images are no better than single precision may be kept in it.
+namespace detail {
+
+/// Returns independent_directions of a Gram matrix without those whose eigenvalue is at most `least`.
+inline host_matrix directions_above(const host_matrix& gram, double least) {
+  return independent_directions(gram, least / eigenpairs_of_hermitian(hermitian_part(gram)).values.back());
+}
+
+}  // namespace detail
+
+/// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks. Directions whose images are no
+/// better than single precision may be kept in it.
 template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
-  static constexpr int block_length = 8;
-
   /// \param first  directions to begin with, which copies of this space share; may have none
   explicit search_space(const direction_block<Field>& first) {
     if (first.size == 0) return;
@@ -76,6 +87,8 @@ class search_space {
   }
 
   int size() const { return size_; }
+  /// Makes storage grow by as many columns at once as solves of this many columns use.
+  void set_columns(int columns) { block_length_ = block_length_of(columns); }
 
   /// Returns orthonormal combinations of the directions, those first that D makes shortest.
   host_matrix shortest_images(int count) const {
@@ -83,97 +96,72 @@ class search_space {
     return block_of(pairs.vectors, 0, 0, size_, std::min(count, size_));
   }
 
-  /// Takes out of one column what lies along the directions.
+  /// Takes out of all columns of t what lies along the directions.
   void project(Field& t) const {
     for (int pass = 0; pass < 2; ++pass) {
-      rounded_once<Field, InnerField> rounded(t);
-      std::optional<InnerField> sum;  // of what is in single precision
-      for (const auto& any : blocks_)
-        std::visit(
-            [&]<class V>(const direction_block<V>& block) {
-              if constexpr (std::same_as<V, Field>) {
-                subtract_combinations(t, block.directions(), inner_products(block.directions(), t));
-              } else {
-                const InnerField& in = rounded.template as_blocks_of<V>();
-                start(sum, in);
-                add_combinations(*sum, block.directions(), inner_products(block.directions(), in));
-              }
-            },
-            any);
-      if (sum) add_rounded(t, *sum, -1.0);
+      converted_once<Field, InnerField> in(t);
+      host_matrix c = products(in, false);
+      scale_rows(c, std::vector<double>(static_cast<std::size_t>(size_), -1.0));
+      add(t, c);
     }
   }
 
-  /// \param both       a direction of norm 1, orthogonal to the others, and what D makes of it
+  /// \param both       orthonormal directions, orthogonal to the others; after them what D makes of them
   /// \param as_single  both are kept in single precision, which they have
   void append(const Field& both, bool as_single) {
     if (as_single)
       push_back<InnerField>(both);
     else
       push_back<Field>(both);
-    const int k = size_++;
-    zz_ = grown(zz_);
-    zw_ = grown(zw_);
-    ww_ = grown(ww_);
-    rounded_once<Field, InnerField> rounded(both);
+    const int count = both.columns() / 2, before = size_;
+    size_ += count;
+    for (host_matrix* products : {&zz_, &zw_, &ww_}) {
+      host_matrix larger(size_, size_);
+      set_block(larger, 0, 0, *products);
+      *products = std::move(larger);
+    }
+    converted_once<Field, InnerField> in(both);
     int row = 0;
     for (const auto& any : blocks_)
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
-            const V& pair = rounded.template as_blocks_of<V>();
-            const host_matrix of_z = overlaps(block.directions(), pair), of_w = overlaps(block.images(), pair);
-            for (int i = 0; i < block.size; ++i, ++row) {
-              zz_(row, k) = of_z(i, 0);
-              zz_(k, row) = conj(of_z(i, 0));
-              zw_(row, k) = of_z(i, 1);
-              zw_(k, row) = conj(of_w(i, 0));
-              ww_(row, k) = of_w(i, 1);
-              ww_(k, row) = conj(of_w(i, 1));
-            }
+            const V& pairs = in.template as_blocks_of<V>();
+            const host_matrix of_z = overlaps(block.directions(), pairs), of_w = overlaps(block.images(), pairs);
+            for (int i = 0; i < block.size; ++i, ++row)
+              for (int j = 0; j < count; ++j) {
+                const int k = before + j;
+                zz_(row, k) = of_z(i, j);
+                zz_(k, row) = conj(of_z(i, j));
+                zw_(row, k) = of_z(i, count + j);
+                zw_(k, row) = conj(of_w(i, j));
+                ww_(row, k) = of_w(i, count + j);
+                ww_(k, row) = conj(of_w(i, count + j));
+              }
           },
           any);
   }
 
-  /// Returns Z^+ b and W^+ b.
-  std::pair<host_matrix, host_matrix> products_with(const Field& b) const {
-    host_matrix zb(size_, b.columns()), wb(size_, b.columns());
-    rounded_once<Field, InnerField> rounded(b);
-    int row = 0;
-    for (const auto& any : blocks_)
-      std::visit(
-          [&]<class V>(const direction_block<V>& block) {
-            const V& in = rounded.template as_blocks_of<V>();
-            set_block(zb, row, 0, overlaps(block.directions(), in));
-            set_block(wb, row, 0, overlaps(block.images(), in));
-            row += block.size;
-          },
-          any);
-    return {std::move(zb), std::move(wb)};
+  /// Returns Z^+ b and W^+ b, of b in either precision.
+  template <field_batch X>
+  std::pair<host_matrix, host_matrix> products_with(const X& b) const {
+    converted_once<X, other<X>> in(b);
+    return {products(in, false), products(in, true)};
   }
 
-  /// Returns the y that minimises |b - (alpha W + beta Z) y|.
-  /// \param zb, wb  Z^+ b and W^+ b of one column
-  host_matrix least_squares(double alpha, double beta, const host_matrix& zb, const host_matrix& wb) const {
-    host_matrix normal(size_, size_), right(size_, 1);
-    for (int j = 0; j < size_; ++j) {
+  /// Returns A^+ A of A = alpha W + beta Z.
+  host_matrix normal_matrix(double alpha, double beta) const {
+    host_matrix normal(size_, size_);
+    for (int j = 0; j < size_; ++j)
       for (int i = 0; i < size_; ++i)
         normal(i, j) =
             alpha * alpha * ww_(i, j) + alpha * beta * (zw_(i, j) + conj(zw_(j, i))) + beta * beta * zz_(i, j);
-      right(j, 0) = alpha * wb(j, 0) + beta * zb(j, 0);
-    }
-    normal = hermitian_part(normal);
-    if (const auto factor = cholesky_factor(normal)) {
-      const host_matrix inverse = inverse_of_upper(*factor);
-      return product(inverse, adjoint_product(inverse, right));
-    }
-    // Directions whose images are combinations of the others tell nothing.
-    const host_matrix independent = independent_directions(normal, 1e-13);
-    return product(independent, adjoint_product(independent, right));
+    return hermitian_part(normal);
   }
 
-  /// Computes x += Z C and, where it is given, x += W E: columns of x as those of C.
-  void add(Field& x, const host_matrix& c, const host_matrix* e = nullptr) const {
-    std::optional<InnerField> sum;
+  /// Computes x += Z C and, where it is given, x += W E: columns of x, in either precision, as those of C.
+  template <field_batch X>
+  void add(X& x, const host_matrix& c, const host_matrix* e = nullptr) const {
+    std::optional<other<X>> sum;  // of what is in the other precision
     int row = 0;
     for (const auto& any : blocks_)
       std::visit(
@@ -183,53 +171,137 @@ class search_space {
               if (e != nullptr)
                 add_combinations(to, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
             };
-            if constexpr (std::same_as<V, Field>) {
+            if constexpr (std::same_as<V, X>) {
               add_to(x);
             } else {
-              if (!sum) start(sum, like(x, x.columns(), as<InnerField>));
+              if (!sum) {
+                sum = like(x, x.columns(), as<V>);
+                zero(*sum);
+              }
               add_to(*sum);
             }
             row += block.size;
           },
           any);
-    if (sum) add_rounded(x, *sum, 1.0);
+    if (!sum) return;
+    X y = like(x);
+    convert(y, *sum);
+    axpy(x, uniform_scalars(x, 1.0), y);
   }
 
  private:
   template <class V>
   void push_back(const Field& both) {
-    const bool is_full = std::ssize(blocks_) == first_blocks_ ||
-                         !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
-                         std::get<direction_block<V>>(blocks_.back()).size == block_length;
-    if (is_full) {
-      const V block = like(both, block_length, as<V>);
-      blocks_.push_back(direction_block<V>{block, like(block), 0});
+    const int count = both.columns() / 2;
+    for (int from = 0; from < count;) {
+      const bool is_full = std::ssize(blocks_) == first_blocks_ ||
+                           !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
+                           std::get<direction_block<V>>(blocks_.back()).size == block_length_;
+      if (is_full) {
+        const V block = like(both, block_length_, as<V>);
+        blocks_.push_back(direction_block<V>{block, like(block), 0});
+      }
+      auto& last = std::get<direction_block<V>>(blocks_.back());
+      const int some = std::min(count - from, block_length_ - last.size);
+      V z = view(last.z, last.size, some), w = view(last.w, last.size, some);
+      assign(z, view(both, from, some));
+      assign(w, view(both, count + from, some));
+      last.size += some;
+      from += some;
     }
-    auto& last = std::get<direction_block<V>>(blocks_.back());
-    V z = view(last.z, last.size, 1), w = view(last.w, last.size, 1);
-    assign(z, view(both, 0, 1));
-    assign(w, view(both, 1, 1));
-    ++last.size;
   }
-  static void start(std::optional<InnerField>& sum, const InnerField& shape) {
-    if (sum) return;
-    sum = like(shape);
-    zero(*sum);
-  }
-  static void add_rounded(Field& x, const InnerField& sum, double factor) {
-    Field y = like(x);
-    convert(y, sum);
-    axpy(x, uniform_scalars(x, factor), y);
-  }
-  host_matrix grown(const host_matrix& before) const {
-    host_matrix larger(size_, size_);
-    if (before.rows() > 0) set_block(larger, 0, 0, before);
-    return larger;
+  template <class X>
+  using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
+
+  /// Products with the directions, or with their images.
+  template <class X>
+  host_matrix products(converted_once<X, other<X>>& in, bool images) const {
+    host_matrix all;
+    int row = 0;
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const V& b = in.template as_blocks_of<V>();
+            if (row == 0) all = host_matrix(size_, b.columns());
+            set_block(all, row, 0, overlaps(images ? block.images() : block.directions(), b));
+            row += block.size;
+          },
+          any);
+    return all;
   }
 
   std::vector<std::variant<direction_block<Field>, direction_block<InnerField>>> blocks_;
   host_matrix zz_, zw_, ww_;  ///< Z^+ Z, which is 1 but for rounding, Z^+ W and W^+ W
-  int size_ = 0, first_blocks_ = 0;
+  int size_ = 0, first_blocks_ = 0, block_length_ = 8;
+};
+
+/// Minimises |b - A y|, A = alpha W + beta Z of a search space that grows: of one mass.
+class residual_minimiser {
+ public:
+  residual_minimiser(double alpha, double beta) : alpha_(alpha), beta_(beta) {}
+
+  double alpha() const { return alpha_; }
+  double beta() const { return beta_; }
+
+  /// Takes the directions into account that are new in the space.
+  template <class Space>
+  void update(const Space& space) {
+    normal_ = space.normal_matrix(alpha_, beta_);
+    grow();
+  }
+  /// Returns the y of each column.
+  /// \param zb, wb  Z^+ b and W^+ b
+  host_matrix solve(const host_matrix& zb, const host_matrix& wb) const {
+    host_matrix right = image_products(zb, wb);
+    const host_matrix y = solution(right), of_y = product(normal_, y);
+    // The second time makes good what rounding of Q leaves.
+    for (int j = 0; j < right.columns(); ++j)
+      for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
+    return sum(y, solution(right));
+  }
+  /// Does the same to some ten digits.
+  host_matrix solve_about(const host_matrix& zb, const host_matrix& wb) const {
+    return solution(image_products(zb, wb));
+  }
+
+ private:
+  /// A^+ b
+  host_matrix image_products(const host_matrix& zb, const host_matrix& wb) const {
+    host_matrix right(zb.rows(), zb.columns());
+    for (int j = 0; j < zb.columns(); ++j)
+      for (int i = 0; i < zb.rows(); ++i) right(i, j) = alpha_ * wb(i, j) + beta_ * zb(i, j);
+    return right;
+  }
+  host_matrix solution(const host_matrix& right) const { return product(q_, adjoint_product(q_, right)); }
+
+  /// Makes the images of new directions orthonormal, and orthogonal to those of the others. Directions whose images are
+  /// combinations of others tell nothing.
+  void grow() {
+    const int before = q_.rows(), fresh = normal_.rows() - before;
+    if (fresh == 0) return;
+    host_matrix left = block_of(normal_, before, before, fresh, fresh), along(q_.columns(), fresh);
+    double longest = 0.0;
+    for (int i = 0; i < fresh; ++i) longest = std::max(longest, left(i, i).re);
+    if (q_.columns() > 0) {
+      along = adjoint_product(q_, block_of(normal_, 0, before, before, fresh));
+      const host_matrix known = adjoint_product(along, along);
+      for (int j = 0; j < fresh; ++j)
+        for (int i = 0; i < fresh; ++i) left(i, j) = left(i, j) - known(i, j);
+    }
+    const host_matrix chosen = detail::directions_above(left, 1e-13 * longest);
+    host_matrix larger(normal_.rows(), q_.columns() + chosen.columns());
+    if (q_.columns() > 0) {
+      host_matrix minus = product(q_, product(along, chosen));
+      scale_columns(minus, std::vector<double>(static_cast<std::size_t>(minus.columns()), -1.0));
+      set_block(larger, 0, 0, q_);
+      set_block(larger, 0, q_.columns(), minus);
+    }
+    set_block(larger, before, q_.columns(), chosen);
+    q_ = std::move(larger);
+  }
+
+  double alpha_, beta_;
+  host_matrix normal_, q_;  ///< A^+ A; A Q is orthonormal
 };
 
 namespace detail {
@@ -243,7 +315,8 @@ typename Field::scalars scalars_of(const Field& x, const std::vector<double>& nu
 }
 
 /// About D(m)^-1 in single precision: some steps of GCR on D(m) with a cheap sign function, each of which starts from
-/// P(r) = M^-1 r + a r.
+/// P(r) = M^-1 r + a r. They look for what the search space does not hold: images are made orthogonal to the space's,
+/// so that low modes that it knows do not slow them down. (GCRO: de Sturler 1996)
 /// \tparam Inverse  InnerField inverse(const InnerField& r): about M^-1 r
 template <class Sign, class Inverse>
 class nested_preconditioner {
@@ -255,9 +328,11 @@ class nested_preconditioner {
                         preconditioned_work& work)
       : d_(&d), inverse_(&inverse), rule_(rule), work_(&work) {}
 
-  /// \param r       is used up
-  /// \param masses  one a column
-  InnerField apply(InnerField r, const std::vector<double>& masses) const {
+  /// \param r        is used up
+  /// \param masses   one a column
+  /// \param project  project(y) takes out of images what those of the search space hold, of the same masses
+  template <class Project>
+  InnerField apply(InnerField r, const std::vector<double>& masses, const Project& project) const {
     if (rule_.inner_steps == 0) return first(r);
     std::vector<double> weights;
     for (const double mass : masses) weights.push_back(d_->rho() - 0.5 * mass);
@@ -273,6 +348,7 @@ class nested_preconditioner {
       axpy(image, uniform_scalars(z, 1.0), z);  // D z
       scale(image, alpha);
       axpy(image, beta, z);
+      project(image);
       for (std::size_t i = 0; i < q.size(); ++i) {
         const auto c = ratio(dot(q[i], image), qq[i]);
         axpy(image, -c, q[i]);
@@ -311,26 +387,24 @@ class nested_preconditioner {
   preconditioned_work* work_;
 };
 
-/// One column, for all masses.
-template <field_batch Field, field_batch InnerField>
+/// Where the solves of one column stand.
 struct preconditioned_column {
-  search_space<Field, InnerField> space;
-  Field b;                          ///< what is solved for: of all masses together, or one of each
-  Field x, r;                       ///< one of each mass: the solution so far, and what this round leaves of b
+  int number = 0;                   ///< among those that are solved for together
   double norm = 0.0;                ///< of the source
-  host_matrix zb{}, wb{};           ///< Z^+ b, W^+ b
-  host_matrix y{};                  ///< a column a mass: the solution of this round is Z y
-  std::vector<double> residuals{};  ///< |r| / |source|
+  std::vector<double> residuals{};  ///< of each mass, |r| / |source|
   bool is_open = true;
 
   std::size_t worst() const {
     return static_cast<std::size_t>(std::ranges::max_element(residuals) - residuals.begin());
   }
+  bool is_finite() const {
+    return std::ranges::all_of(residuals, [](double residual) { return std::isfinite(residual); });
+  }
 };
 
 }  // namespace detail
 
-/// The solves of some columns, made together.
+/// The solves of some columns, made together in one search space.
 template <class Sign, class Inverse>
 class preconditioned_solver {
  public:
@@ -338,7 +412,7 @@ class preconditioned_solver {
   using InnerField = typename Sign::InnerField;
 
   /// All must outlive it.
-  /// \param first  the space that columns begin with
+  /// \param first  the space to begin with
   preconditioned_solver(const overlap_operator<Sign>& d, const search_space<Field, InnerField>& first,
                         const std::vector<double>& masses, const overlap_solve_rule& rule, const Inverse& inverse,
                         overlap_solve_report& report)
@@ -347,184 +421,218 @@ class preconditioned_solver {
         masses_(&masses),
         rule_(&rule),
         inverse_(d, inverse, rule.preconditioner, report.work),
-        report_(&report) {}
+        report_(&report),
+        space_(first) {}
 
   /// Computes x[i] = D(masses[i])^-1 b, as far as the rule allows; adds to the report.
   /// \param records  whether the report's history is of these columns
   void solve(std::vector<Field>& x, const Field& b, bool records) {
     records_ = records;
+    x_ = &x;
+    for (Field& of_mass : x) zero(of_mass);
     begin(b);
-    for (int round = 0;; ++round) {
+    for (int round = 0; !open_.empty(); ++round) {
+      start_round(round);
       iterate();
       correct();
-      const bool all = std::ranges::none_of(columns_, [](const column& c) { return c.is_open; });
-      if (all || round == rule_->corrections || stops_) break;
+      std::erase_if(open_, [&](int n) { return !at(n).is_open; });
+      if (open_.empty() || round == rule_->corrections || stops_) break;
       ++report_->work.corrections;
-      start_round(round);
     }
-    note(x);
+    note();
   }
 
-  /// Returns of the space of each column the directions that D makes shortest, in single precision, with images as they
-  /// are. Spaces are given back.
-  /// \param count  of a column, at most
-  std::vector<direction_block<InnerField>> give_shortest(int count) {
-    std::vector<direction_block<InnerField>> all;
-    for (column& c : columns_) {
-      const host_matrix chosen = c.space.shortest_images(count);
-      const int size = chosen.columns();
-      direction_block<InnerField> some{like(c.b, std::max(1, size), as<InnerField>),
-                                       like(c.b, std::max(1, size), as<InnerField>), size};
-      in_batches(size, 4, [&](int first, int n) {
-        Field part = like(c.b, n);
-        const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
-        const host_matrix nothing(chosen.rows(), n);
-        for (const bool images : {false, true}) {
-          zero(part);
-          c.space.add(part, images ? nothing : combination, images ? &combination : nullptr);
-          InnerField to = view(images ? some.w : some.z, first, n);
-          convert(to, part);
-        }
-      });
-      c.space = *first_;
-      if (size > 0) all.push_back(std::move(some));
-    }
-    return all;
+  /// Returns the directions that D makes shortest, in single precision, with images as they are. The space is given
+  /// back.
+  /// \param count  at most
+  direction_block<InnerField> give_shortest(const Field& shape, int count) {
+    const host_matrix chosen = space_.shortest_images(count);
+    const int size = chosen.columns();
+    direction_block<InnerField> some{like(shape, std::max(1, size), as<InnerField>),
+                                     like(shape, std::max(1, size), as<InnerField>), size};
+    in_batches(size, 4, [&](int first, int n) {
+      Field part = like(shape, n);
+      const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
+      const host_matrix nothing(chosen.rows(), n);
+      for (const bool images : {false, true}) {
+        zero(part);
+        space_.add(part, images ? nothing : combination, images ? &combination : nullptr);
+        InnerField to = view(images ? some.w : some.z, first, n);
+        convert(to, part);
+      }
+    });
+    space_ = *first_;
+    return some;
   }
   bool is_stopped() const { return stops_; }
 
  private:
-  using column = detail::preconditioned_column<Field, InnerField>;
-  using space = search_space<Field, InnerField>;
+  using column = detail::preconditioned_column;
 
   int mass_count() const { return static_cast<int>(masses_->size()); }
   double weight(std::size_t mass) const { return d_->rho() - 0.5 * (*masses_)[mass]; }
+  column& at(int n) { return columns_[static_cast<std::size_t>(n)]; }
+  /// Number of the right-hand side of an open column: all masses have one until true residuals are known.
+  int source_of(int slot, int mass) const {
+    return b_->columns() == std::ssize(open_) ? slot : slot * mass_count() + mass;
+  }
 
   void begin(const Field& b) {
-    columns_.clear();
     const std::vector<double> norms = detail::square_roots(host_values(norm2(b)));
+    columns_.clear();
+    open_.clear();
     for (int n = 0; n < b.columns(); ++n) {
-      column c{*first_, like(b, 1), like(b, mass_count()), like(b, mass_count())};
-      copy(c.b, view(b, n, 1));
-      zero(c.x);
-      c.norm = norms[static_cast<std::size_t>(n)];
-      c.is_open = c.norm > 0.0;
-      c.residuals.assign(masses_->size(), c.is_open ? 1.0 : 0.0);
-      columns_.push_back(std::move(c));
-      if (columns_.back().is_open) find_residuals(columns_.back());
+      const double norm = norms[static_cast<std::size_t>(n)];
+      columns_.push_back({n, norm, std::vector<double>(masses_->size(), norm > 0.0 ? 1.0 : 0.0), norm > 0.0});
+      if (norm > 0.0) open_.push_back(n);
     }
+    b_ = gather_columns(b, open_);
     history_of_masses_.assign(static_cast<std::size_t>(b.columns()), {});
   }
 
-  /// Makes the next round solve for what the accurate sign function has left.
+  /// Begins to solve for what is left of each open column.
   void start_round(int round) {
-    for (column& c : columns_) {
-      if (!c.is_open) continue;
-      // Images that are as inexact as they were allowed to be serve once more and no longer.
-      if (round > 0 || c.space.size() >= limit()) c.space = *first_;
-      c.zb = c.wb = {};
-      find_residuals(c);
+    // Images that are as inexact as they were allowed to be serve once more and no longer.
+    if (round != 1 || space_.size() >= limit()) {
+      space_ = *first_;
+      space_.set_columns(static_cast<int>(columns_.size()));
     }
+    minimisers_.clear();
+    for (std::size_t i = 0; i < masses_->size(); ++i) minimisers_.emplace_back(weight(i), (*masses_)[i]);
+    r_ = like(*b_, static_cast<int>(open_.size()) * mass_count());
+    std::tie(zb_, wb_) = space_.products_with(*b_);
+    y_ = host_matrix(space_.size(), r_->columns());
+    std::vector<int> all(open_.size());
+    std::iota(all.begin(), all.end(), 0);
+    find_residuals(all);
   }
-  /// Of directions of a column.
-  int limit() const { return first_->size() + rule_->preconditioner.directions; }
+  /// Of directions.
+  int limit() const { return first_->size() + rule_->preconditioner.directions * static_cast<int>(columns_.size()); }
 
   /// Takes new directions until the iterated residuals of all masses and columns are below the tolerance.
   void iterate() {
     const double goal = 0.7 * rule_->tolerance;
-    std::vector<std::size_t> active;
-    for (std::size_t n = 0; n < columns_.size(); ++n)
-      if (columns_[n].is_open) active.push_back(n);
+    std::vector<int> active(open_.size());  // places among the open columns
+    std::iota(active.begin(), active.end(), 0);
     for (int k = 0;; ++k) {
-      std::erase_if(active, [&](std::size_t n) {
-        const column& c = columns_[n];
-        double worst = 0.0;
-        for (const double residual : c.residuals) keep_largest(worst, residual);
-        return !(worst > goal) || !std::isfinite(worst) || c.space.size() >= limit();
+      std::erase_if(active, [&](int slot) {
+        const column& c = at(open_[static_cast<std::size_t>(slot)]);
+        return !c.is_finite() || !(c.residuals[c.worst()] > goal);
       });
-      if (active.empty()) return;
+      if (active.empty() || space_.size() >= limit()) return;
       stops_ = stops_ || (rule_->interrupted && rule_->interrupted());
       if (stops_ || k >= rule_->limit) return;
       if (!take_directions(active)) return;
     }
   }
 
-  /// Adds a direction to the space of each of these columns: what the preconditioner makes of the worst residual of its
-  /// masses. Columns without a new one leave. Returns whether some are left.
-  bool take_directions(std::vector<std::size_t>& active) {
-    const int count = static_cast<int>(active.size());
-    const Field& shape = columns_[active.front()].b;
-    Field r = like(shape, count);
+  /// Adds to the space what the preconditioner makes of the worst residual of the masses of each of these columns.
+  /// Returns whether there was something new.
+  bool take_directions(const std::vector<int>& active) {
+    std::vector<int> worst;
     std::vector<double> masses, lengths;
-    for (int i = 0; i < count; ++i) {
-      const column& c = columns_[active[static_cast<std::size_t>(i)]];
-      const std::size_t worst = c.worst();
-      Field one = view(r, i, 1);
-      copy(one, view(c.r, static_cast<int>(worst), 1));
-      masses.push_back((*masses_)[worst]);
-      lengths.push_back(c.residuals[worst]);
+    for (const int slot : active) {
+      const column& c = at(open_[static_cast<std::size_t>(slot)]);
+      worst.push_back(slot * mass_count() + static_cast<int>(c.worst()));
+      masses.push_back((*masses_)[c.worst()]);
+      lengths.push_back(c.residuals[c.worst()]);
     }
-    normalise_columns(r);
-    Field t = like(r);
-    {
-      InnerField rounded = like(r, count, as<InnerField>);
-      convert(rounded, r);
-      convert(t, inverse_.apply(std::move(rounded), masses));
-    }
-    const std::vector<double> before = detail::square_roots(host_values(norm2(t)));
-    for (int i = 0; i < count; ++i) {
-      Field one = view(t, i, 1);
-      columns_[active[static_cast<std::size_t>(i)]].space.project(one);
-    }
-    const std::vector<double> fresh = detail::square_roots(host_values(norm2(t)));
+    Field t = gather_columns(*r_, worst);
     normalise_columns(t);
-    std::vector<int> kept;
-    std::vector<std::size_t> left;
-    double largest = 0.0;
-    for (int i = 0; i < count; ++i) {
-      const auto n = static_cast<std::size_t>(i);
-      // Below that a direction is rounding of single precision.
-      if (!(fresh[n] > 1e-5 * before[n])) continue;
-      kept.push_back(i);
-      left.push_back(active[n]);
-      keep_largest(largest, fresh[n] * lengths[n]);
+    {
+      InnerField rounded = like(t, t.columns(), as<InnerField>);
+      convert(rounded, t);
+      convert(t, inverse_.apply(std::move(rounded), masses, [&](InnerField& image) { project_images(image, worst); }));
     }
-    active = left;
-    if (active.empty()) return false;
-    // A direction of norm 1 enters x with about |t| |r|: by that its image may err less.
+    double share = 0.0;
+    Field both = new_directions(t, lengths, share);
+    const int count = both.columns() / 2;
+    if (count == 0) return false;
+    // A direction of norm 1 enters x with about this share: by that its image may err less.
     const double delta =
-        detail::rounded_down(std::clamp(rule_->preconditioner.relaxation * rule_->tolerance / largest, 1e-13, 1e-2));
+        detail::rounded_down(std::clamp(rule_->preconditioner.relaxation * rule_->tolerance / share, 1e-13, 1e-2));
     // Images that err more than single precision need no more; what it leaves of x is a small share of the tolerance.
-    const bool as_single = delta >= 1e-6;
-    Field q = gather_columns(t, kept), dq = like(q);
+    const bool as_single = delta >= 3e-7;
+    Field q = view(both, 0, count), dq = view(both, count, count);
     if (as_single) round_to_single(q);
     d_->apply(dq, q, delta);
     if (as_single) round_to_single(dq);
-    const int kept_count = q.columns();
-    report_->work.accurate_signs += kept_count;
-    report_->work.directions += kept_count;
-    for (int i = 0; i < kept_count; ++i) {
-      column& c = columns_[active[static_cast<std::size_t>(i)]];
-      Field both = like(q, 2);
-      Field to_q = view(both, 0, 1), to_dq = view(both, 1, 1);
-      copy(to_q, view(q, i, 1));
-      copy(to_dq, view(dq, i, 1));
-      c.space.append(both, as_single);
-      add_products(c, both);
-      find_residuals(c);
-    }
-    double worst = 0.0, lightest = 0.0;
-    for (const std::size_t n : active) {
-      keep_largest(worst, columns_[n].residuals[columns_[n].worst()]);
-      keep_largest(lightest, columns_[n].residuals.front());
+    report_->work.accurate_signs += count;
+    report_->work.directions += count;
+    space_.append(both, as_single);
+    add_products(both);
+    find_residuals(active);
+    double largest = 0.0, lightest = 0.0;
+    for (const int slot : active) {
+      const column& c = at(open_[static_cast<std::size_t>(slot)]);
+      keep_largest(largest, c.residuals[c.worst()]);
+      keep_largest(lightest, c.residuals.front());
     }
     if (records_) {
       report_->history.push_back(lightest);
       report_->deltas.push_back(delta);
     }
     ++iterations_;
-    if (rule_->progress) rule_->progress(iterations_, worst);
+    if (rule_->progress) rule_->progress(iterations_, largest);
     return true;
+  }
+
+  /// Takes out of images of D(m) what those of the space hold.
+  /// \param numbers  of the residuals that they belong to, which have the masses
+  void project_images(InnerField& image, const std::vector<int>& numbers) const {
+    if (space_.size() == 0) return;
+    const auto [zy, wy] = space_.products_with(image);
+    host_matrix c(zy.rows(), zy.columns()), e(zy.rows(), zy.columns());
+    for (int m = 0; m < mass_count(); ++m) {
+      std::vector<int> some;
+      for (int j = 0; j < zy.columns(); ++j)
+        if (numbers[static_cast<std::size_t>(j)] % mass_count() == m) some.push_back(j);
+      if (some.empty()) continue;
+      const residual_minimiser& a = minimisers_[static_cast<std::size_t>(m)];
+      const host_matrix y = a.solve_about(columns_of(zy, some), columns_of(wy, some));
+      for (std::size_t j = 0; j < some.size(); ++j)
+        for (int i = 0; i < y.rows(); ++i) {
+          c(i, some[j]) = -a.beta() * y(i, static_cast<int>(j));
+          e(i, some[j]) = -a.alpha() * y(i, static_cast<int>(j));
+        }
+    }
+    space_.add(image, c, &e);
+  }
+
+  /// Returns an orthonormal basis of what t has beyond the space, with as much room again for images.
+  /// \param lengths  of the residuals, of which t was made
+  /// \param share    becomes the largest one that a solution is expected to take of a direction
+  Field new_directions(Field& t, const std::vector<double>& lengths, double& share) const {
+    // Below that a direction is rounding of single precision.
+    constexpr double least = 1e-5;
+    const std::vector<double> before = detail::square_roots(host_values(norm2(t)));
+    space_.project(t);
+    const std::vector<double> fresh = detail::square_roots(host_values(norm2(t)));
+    std::vector<int> kept;
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      if (fresh[i] > least * before[i]) kept.push_back(static_cast<int>(i));  // false for NaN
+    if (kept.empty()) return like(t, 0);
+    const Field some = gather_columns(t, kept);
+    std::vector<double> shares, scales;
+    for (const int i : kept) {
+      const auto n = static_cast<std::size_t>(i);
+      shares.push_back(lengths[n]);
+      scales.push_back(1.0 / before[n]);
+    }
+    const host_matrix gram = overlaps(some, some);
+    const auto scaled = [&](const std::vector<double>& factors) {
+      host_matrix matrix = gram;
+      scale_columns(matrix, factors);
+      scale_rows(matrix, factors);
+      return hermitian_part(matrix);
+    };
+    share = std::sqrt(eigenpairs_of_hermitian(scaled(shares)).values.back());
+    host_matrix chosen = detail::directions_above(scaled(scales), least * least);
+    if (chosen.columns() == 0) return like(t, 0);
+    scale_rows(chosen, scales);
+    Field both = like(t, 2 * chosen.columns()), q = view(both, 0, chosen.columns());
+    combine(q, some, chosen.numbers());
+    return both;
   }
 
   /// Rounds a field to what single precision holds: products with it are then those with what is kept.
@@ -533,104 +641,106 @@ class preconditioned_solver {
     convert(rounded, x);
     convert(x, rounded);
   }
-  /// Adds the products of a new direction and its image with b. In double precision, whatever they are kept in.
-  static void add_products(column& c, const Field& both) {
-    const host_matrix of_both = overlaps(both, c.b);
-    const int k = c.zb.rows();
-    for (const auto& [products, row] : {std::pair{&c.zb, 0}, std::pair{&c.wb, 1}}) {
-      host_matrix longer(k + 1, c.b.columns());
-      if (k > 0) set_block(longer, 0, 0, *products);
-      for (int m = 0; m < c.b.columns(); ++m) longer(k, m) = of_both(row, m);
+  /// Adds the products of new directions and their images with b. In double precision, whatever they are kept in.
+  void add_products(const Field& both) {
+    const host_matrix of_both = overlaps(both, *b_);
+    const int k = zb_.rows(), count = both.columns() / 2;
+    for (const auto& [products, row] : {std::pair{&zb_, 0}, std::pair{&wb_, count}}) {
+      host_matrix longer(k + count, of_both.columns());
+      set_block(longer, 0, 0, *products);
+      set_block(longer, k, 0, block_of(of_both, row, 0, count, of_both.columns()));
       *products = std::move(longer);
     }
   }
-  /// Finds the best solution in the space of a column, and what it leaves.
-  void find_residuals(column& c) {
-    const int k = c.space.size();
-    if (c.zb.rows() != k) std::tie(c.zb, c.wb) = c.space.products_with(c.b);
-    c.y = host_matrix(k, mass_count());
-    host_matrix of_z(k, mass_count()), of_w(k, mass_count());
+  /// Finds the best solutions of open columns in the space, and what they leave.
+  void find_residuals(const std::vector<int>& slots) {
+    const int k = space_.size(), all = r_->columns();
+    host_matrix y(k, all), of_z(k, all), of_w(k, all);
+    set_block(y, 0, 0, y_);
+    y_ = std::move(y);
     for (int m = 0; m < mass_count(); ++m) {
       const auto i = static_cast<std::size_t>(m);
-      const int from = c.b.columns() == 1 ? 0 : m;
-      Field r = view(c.r, m, 1);
-      copy(r, view(c.b, from, 1));
+      std::vector<int> sources;
+      for (const int slot : slots) {
+        sources.push_back(source_of(slot, m));
+        Field r = view(*r_, slot * mass_count() + m, 1);
+        copy(r, view(*b_, sources.back(), 1));
+      }
       if (k == 0) continue;
-      const host_matrix y =
-          c.space.least_squares(weight(i), (*masses_)[i], block_of(c.zb, 0, from, k, 1), block_of(c.wb, 0, from, k, 1));
-      set_block(c.y, 0, m, y);
-      for (int j = 0; j < k; ++j) {
-        of_z(j, m) = -(*masses_)[i] * y(j, 0);
-        of_w(j, m) = -weight(i) * y(j, 0);
+      minimisers_[i].update(space_);
+      const host_matrix found = minimisers_[i].solve(columns_of(zb_, sources), columns_of(wb_, sources));
+      for (std::size_t s = 0; s < slots.size(); ++s) {
+        const int to = slots[s] * mass_count() + m;
+        for (int j = 0; j < k; ++j) {
+          y_(j, to) = found(j, static_cast<int>(s));
+          of_z(j, to) = -(*masses_)[i] * y_(j, to);
+          of_w(j, to) = -weight(i) * y_(j, to);
+        }
       }
     }
-    if (k > 0) c.space.add(c.r, of_z, &of_w);
-    c.residuals = detail::square_roots(host_values(norm2(c.r)));
-    for (double& residual : c.residuals) residual /= c.norm;
+    if (k > 0) space_.add(*r_, of_z, &of_w);
+    const std::vector<double> norms = detail::square_roots(host_values(norm2(*r_)));
+    for (const int slot : slots) {
+      column& c = at(open_[static_cast<std::size_t>(slot)]);
+      for (std::size_t m = 0; m < masses_->size(); ++m)
+        c.residuals[m] = norms[static_cast<std::size_t>(slot) * masses_->size() + m] / c.norm;
+    }
   }
 
-  /// Adds the solutions of this round to x; b becomes what the accurate sign function leaves of it.
+  /// Adds the solutions of this round to x; b becomes what the accurate sign function leaves of those that stay open.
   void correct() {
-    std::vector<std::size_t> list;
-    for (std::size_t n = 0; n < columns_.size(); ++n)
-      if (columns_[n].is_open) list.push_back(n);
-    const int at_once = std::max(1, static_cast<int>(columns_.size()) / mass_count());
-    in_batches(static_cast<int>(list.size()), at_once, [&](int first, int count) {
+    const int masses = mass_count(), slots = static_cast<int>(open_.size());
+    Field left = std::move(*r_);
+    const int at_once = std::max(1, static_cast<int>(columns_.size()) / masses);
+    std::vector<int> stay;
+    in_batches(slots, at_once, [&](int first, int count) {
       if (!stops_ && rule_->interrupted && rule_->interrupted()) stops_ = true;
-      const int masses = mass_count();
-      Field change = like(columns_[list[static_cast<std::size_t>(first)]].b, count * masses), image = like(change);
+      Field change = like(left, count * masses), image = like(change),
+            part = view(left, first * masses, count * masses);
       zero(change);
+      const host_matrix y = block_of(y_, 0, first * masses, y_.rows(), count * masses);
+      if (space_.size() > 0) space_.add(change, y);
+      const std::vector<double> lengths = column_norms(y);
       double longest = 1e-8;
-      for (int i = 0; i < count; ++i) {
-        const column& c = columns_[list[static_cast<std::size_t>(first + i)]];
-        Field of = view(change, i * masses, masses);
-        if (c.space.size() > 0) c.space.add(of, c.y);
-        for (const double length : column_norms(c.y)) longest = std::max(longest, length / c.norm);
-      }
+      for (int i = 0; i < count * masses; ++i)
+        longest = std::max(longest, lengths[static_cast<std::size_t>(i)] / at(open_of(first + i / masses)).norm);
       d_->apply(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
       report_->work.accurate_signs += count * masses;
-      for (int i = 0; i < count; ++i)
-        subtract(columns_[list[static_cast<std::size_t>(first + i)]], view(change, i * masses, masses),
-                 view(image, i * masses, masses));
+      std::vector<double> of_image, of_change;
+      for (int i = 0; i < count; ++i) {
+        for (int m = 0; m < masses; ++m) {
+          const int number = i * masses + m;
+          Field one = view(part, number, 1), x = view((*x_)[static_cast<std::size_t>(m)], open_of(first + i), 1);
+          copy(one, view(*b_, source_of(first + i, m), 1));
+          axpy(x, uniform_scalars(x, 1.0), view(change, number, 1));
+          of_image.push_back(-weight(static_cast<std::size_t>(m)));
+          of_change.push_back(-(*masses_)[static_cast<std::size_t>(m)]);
+        }
+      }
+      axpy(part, detail::scalars_of(part, of_image), image);
+      axpy(part, detail::scalars_of(part, of_change), change);
+      const std::vector<double> norms = detail::square_roots(host_values(norm2(part)));
+      for (int i = 0; i < count; ++i) {
+        column& c = at(open_of(first + i));
+        const std::vector<double> iterated = c.residuals;
+        for (int m = 0; m < masses; ++m)
+          c.residuals[static_cast<std::size_t>(m)] = norms[static_cast<std::size_t>(i * masses + m)] / c.norm;
+        history_of_masses_[static_cast<std::size_t>(c.number)].push_back({iterated, c.residuals});
+        c.is_open = c.is_finite() && !(c.residuals[c.worst()] <= 0.9 * rule_->tolerance);
+        for (int m = 0; m < masses && c.is_open; ++m) stay.push_back((first + i) * masses + m);
+      }
     });
+    b_ = gather_columns(left, stay);
   }
+  int open_of(int slot) const { return open_[static_cast<std::size_t>(slot)]; }
 
-  /// Computes b -= D(m) change and x += change for all masses of a column.
-  void subtract(column& c, const Field& change, const Field& image) {
-    const int masses = mass_count();
-    Field left = like(c.r);
-    for (int m = 0; m < masses; ++m) {
-      Field one = view(left, m, 1);
-      copy(one, view(c.b, c.b.columns() == 1 ? 0 : m, 1));
-    }
-    std::vector<double> of_image, of_change;
-    for (std::size_t m = 0; m < masses_->size(); ++m) {
-      of_image.push_back(-weight(m));
-      of_change.push_back(-(*masses_)[m]);
-    }
-    axpy(left, detail::scalars_of(left, of_image), image);
-    axpy(left, detail::scalars_of(left, of_change), change);
-    axpy(c.x, uniform_scalars(c.x, 1.0), change);
-    c.b = std::move(left);
-    const std::vector<double> iterated = c.residuals;
-    c.residuals = detail::square_roots(host_values(norm2(c.b)));
-    for (double& residual : c.residuals) residual /= c.norm;
-    const auto n = static_cast<std::size_t>(&c - columns_.data());
-    history_of_masses_[n].push_back({iterated, c.residuals});
-    double worst = 0.0;
-    for (const double residual : c.residuals) keep_largest(worst, residual);
-    c.is_open = !(worst <= 0.9 * rule_->tolerance) && std::isfinite(worst);
-  }
-
-  /// Hands the solutions over, and says how they were found.
-  void note(std::vector<Field>& x) {
+  /// Says how the solutions were found.
+  void note() {
     for (std::size_t m = 0; m < masses_->size(); ++m) {
       overlap_mass_report& mass = report_->masses[m];
       mass.iterations = std::max(mass.iterations, iterations_);
       for (std::size_t n = 0; n < columns_.size(); ++n) {
         const column& c = columns_[n];
-        Field to = view(x[m], static_cast<int>(n), 1);
-        copy(to, view(c.x, static_cast<int>(m), 1));
         const auto& rounds = history_of_masses_[n];
         const double residual = c.residuals[m];
         mass.corrections = std::max(mass.corrections, static_cast<int>(rounds.size()) - 1);
@@ -651,12 +761,19 @@ class preconditioned_solver {
   };
 
   const overlap_operator<Sign>* d_;
-  const space* first_;
+  const search_space<Field, InnerField>* first_;
   const std::vector<double>* masses_;
   const overlap_solve_rule* rule_;
   detail::nested_preconditioner<Sign, Inverse> inverse_;
   overlap_solve_report* report_;
+  search_space<Field, InnerField> space_;
+  std::vector<residual_minimiser> minimisers_;  ///< of the masses
   std::vector<column> columns_;
+  std::vector<int> open_;            ///< numbers of columns
+  std::vector<Field>* x_ = nullptr;  ///< the solutions so far
+  std::optional<Field> b_;           ///< of open columns: what is solved for, of all masses together or of each
+  std::optional<Field> r_;           ///< of open columns and masses: what this round leaves of b
+  host_matrix zb_{}, wb_{}, y_{};    ///< Z^+ b and W^+ b; the solution of this round is Z y
   std::vector<std::vector<round_record>> history_of_masses_;
   int iterations_ = 0;
   bool records_ = false, stops_ = false;
@@ -698,38 +815,28 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
 }
 
 /// Returns first directions for later columns: modes, and of what earlier columns took the directions that D makes
-/// shortest. Their images are made again: those that served a column are too inexact for others.
+/// shortest. Their images are made again: those that served a solve are too inexact for another.
 /// \param modes   come first
-/// \param earlier  of each column; is used up
+/// \param taken   by earlier columns; is used up
 /// \param count   of directions other than modes, at most
 template <class Sign>
-direction_block<typename Sign::Field> recycled_directions(
-    const overlap_operator<Sign>& d, const direction_block<typename Sign::Field>& modes,
-    std::vector<direction_block<typename Sign::InnerField>> earlier, int count, double delta,
-    preconditioned_work& work) {
+direction_block<typename Sign::Field> recycled_directions(const overlap_operator<Sign>& d,
+                                                          const direction_block<typename Sign::Field>& modes,
+                                                          direction_block<typename Sign::InnerField> taken, int count,
+                                                          double delta, preconditioned_work& work) {
   using Field = typename Sign::Field;
-  std::vector<int> begins{0};
-  for (auto& block : earlier) {
-    if (modes.size > 0) {  // D z less what D makes of the modes
-      Field z = like(block.z, block.size, as<Field>), w = like(z);
-      convert(z, block.directions());
-      convert(w, block.images());
-      const auto along = inner_products(modes.directions(), z);
-      subtract_combinations(z, modes.directions(), along);
-      subtract_combinations(w, modes.images(), along);
-      convert(block.z, z);
-      convert(block.w, w);
-    }
-    begins.push_back(begins.back() + block.size);
+  if (modes.size > 0) {  // D z less what D makes of the modes
+    Field z = like(taken.z, taken.size, as<Field>), w = like(z);
+    convert(z, taken.directions());
+    convert(w, taken.images());
+    const auto along = inner_products(modes.directions(), z);
+    subtract_combinations(z, modes.directions(), along);
+    subtract_combinations(w, modes.images(), along);
+    convert(taken.z, z);
+    convert(taken.w, w);
   }
-  const int all = begins.back();
-  host_matrix gram(all, all), squares(all, all);
-  for (std::size_t i = 0; i < earlier.size(); ++i)
-    for (std::size_t j = 0; j < earlier.size(); ++j) {
-      set_block(gram, begins[i], begins[j], overlaps(earlier[i].directions(), earlier[j].directions()));
-      set_block(squares, begins[i], begins[j], overlaps(earlier[i].images(), earlier[j].images()));
-    }
-  const host_matrix independent = independent_directions(gram, 1e-3);
+  const host_matrix squares = overlaps(taken.images(), taken.images());
+  const host_matrix independent = independent_directions(overlaps(taken.directions(), taken.directions()), 1e-3);
   const hermitian_eigenpairs pairs =
       eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
   const int kept = std::min(count, independent.columns()), total = modes.size + kept;
@@ -743,13 +850,10 @@ direction_block<typename Sign::Field> recycled_directions(
   if (kept == 0) return first;
   Field z = view(first.z, modes.size, kept);
   {
-    auto sum = like(z, kept, as<typename Sign::InnerField>);
-    zero(sum);
-    for (std::size_t i = 0; i < earlier.size(); ++i)
-      add_combinations(sum, earlier[i].directions(), block_of(chosen, begins[i], 0, earlier[i].size, kept).numbers());
+    auto sum = like(taken.z, kept);
+    combine(sum, taken.directions(), chosen.numbers());
     convert(z, sum);
   }
-  earlier.clear();
   for (int pass = 0; pass < 2; ++pass) {
     if (modes.size > 0) subtract_combinations(z, modes.directions(), inner_products(modes.directions(), z));
     rotate_basis(z, inverse_root(overlaps(z, z)));
@@ -761,9 +865,11 @@ direction_block<typename Sign::Field> recycled_directions(
 
 /// x[i] = D(masses[i])^-1 b for all masses and columns. Collective.
 ///
-/// Each step gives a column one direction: what the preconditioner makes of the worst residual of its masses. Its image
-/// is as accurate as its share of the solution requires. At the end the accurate sign function decides, and what is
-/// above the tolerance goes on from there. No modes of D are needed; those that are there are first directions.
+/// Each step takes a direction of each column: what the preconditioner makes of the worst residual of its masses. All
+/// columns that are solved for together minimise their residuals over the directions of all: low modes of D, which are
+/// many on large lattices, are the same for all of them. Images are as accurate as the share of a solution requires. At
+/// the end the accurate sign function decides, and what is above the tolerance goes on from there. No modes of D are
+/// needed; those that are there are first directions.
 /// \param b        columns of any chirality
 /// \param masses   ascending, not negative
 /// \param inverse  InnerField inverse(const InnerField& r): about M^-1 r
@@ -778,19 +884,28 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   for (const double mass : masses) report.masses.push_back({.mass = mass, .converged = true});
   const double delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4);
   const direction_block<Field> of_modes = first_directions(d, modes, b, delta, report.work);
-  search_space<Field, typename Sign::InnerField> first(of_modes);
   const overlap_preconditioner& settings = rule.preconditioner;
-  const int batch = settings.batch > 0 ? settings.batch : b.columns();
+  int batch = std::min(settings.batch > 0 ? settings.batch : b.columns(), b.columns());
+  using space = search_space<Field, typename Sign::InnerField>;
+  space first(of_modes);
   // Few columns lead where others gain from what they find.
   const int leading = settings.recycled > 0 ? std::min(batch, leading_columns(b.columns())) : batch;
   double last = 0.0;  // directions of a column of the batch before
   for (int begin = 0; begin < b.columns();) {
-    const int count = std::min(begin == 0 ? leading : batch, b.columns() - begin);
+    const int count = std::min({begin == 0 ? leading : batch, batch, b.columns() - begin});
     std::vector<Field> part;
     for (Field& of_mass : x) part.push_back(view(of_mass, begin, count));
     preconditioned_solver<Sign, Inverse> solver(d, first, masses, rule, inverse, report);
     const double before = report.work.directions;
-    solver.solve(part, view(b, begin, count), begin == 0);
+    try {
+      solver.solve(part, view(b, begin, count), begin == 0);
+    } catch (const memory_error&) {
+      if (!rule.may_shrink_batch || count == 1) throw;
+      batch = count / 2;
+      if (begin == 0) report.history = report.deltas = {};
+      continue;
+    }
+    report.work.columns_at_once = std::max(report.work.columns_at_once, count);
     const double each = (report.work.directions - before) / count;
     if (begin == 0) {
       report.work.leading = count;
@@ -801,9 +916,10 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     const bool pays =
         report.work.recycled == 0 || 0.5 * (last - each) * (b.columns() - begin) > 0.6 * settings.recycled;
     last = each;
-    if (begin < b.columns() && settings.recycled > 0 && pays && !solver.is_stopped())
-      first = search_space<Field, typename Sign::InnerField>(recycled_directions(
-          d, of_modes, solver.give_shortest(settings.recycled + of_modes.size), settings.recycled, delta, report.work));
+    if (begin == b.columns() || settings.recycled == 0 || !pays || solver.is_stopped()) continue;
+    auto taken = solver.give_shortest(b, settings.recycled + of_modes.size);
+    if (taken.size > 0)
+      first = space(recycled_directions(d, of_modes, std::move(taken), settings.recycled, delta, report.work));
   }
   return report;
 }

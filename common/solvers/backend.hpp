@@ -17,6 +17,7 @@ namespace plaquette {
 ///
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
+/// - `use_pairs(wilson_clover<double>, links)`: its products are by pairs of floats from now on, or input_error.
 /// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule); `records`: whether work can
 /// be
 ///   recorded and launched again.

@@ -83,7 +83,9 @@ class multigrid_solver_of final : public multigrid_solver {
         library_(Backend::make_library(context_, links_, settings_.action, stored_reals<float>())),
         full_(full_operator_in<double>()),
         schur_(full_, schur_kind::asymmetric),
-        reference_schur_(full_, schur_kind::symmetric) {}
+        reference_schur_(full_, schur_kind::symmetric) {
+    if (settings_.operator_precision == precision::pairs) Backend::use_pairs(*full_, links_);
+  }
 
   setup_report set_up(const multigrid_parameters& wanted, const null_vector_origin& origin) override {
     start_together();
@@ -637,7 +639,8 @@ class multigrid_solver_of final : public multigrid_solver {
     const work_clock watch(library_);
     zero(*x_);
     multigrid_solve_report result;
-    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver, {.operator_norm = norm});
+    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver,
+                                {.operator_norm = norm, .unit_roundoff = unit_roundoff(settings_.operator_precision)});
     library_.finish();
     const stretch_seconds spent = end_together(watch, context_.comm());
     result.seconds = spent.work;

@@ -126,6 +126,8 @@ class propagator_solver_of final : public propagator_solver {
         inner_schur_(inner_, settings_.preconditioning),
         b_(context_, {.columns = settings_.columns}),
         x_(like(b_)) {
+    if constexpr (std::is_same_v<Outer, double>)
+      if (settings_.outer == precision::pairs) Backend::use_pairs(*full_, links_);
     zero(b_);
     full_->hopping().set_overlap(settings_.overlap);
     inner_->hopping().set_overlap(settings_.overlap);
@@ -167,7 +169,9 @@ class propagator_solver_of final : public propagator_solver {
     here.check_lag = Backend::check_lag;
     here.guess_is_zero = true;
     zero(x_);
-    propagator_report result{schur_solve(schur_, *full_, x_, b_, here, in_groups, parameters)};
+    schur_parameters of_precision = parameters;
+    of_precision.unit_roundoff = unit_roundoff(settings_.outer);
+    propagator_report result{schur_solve(schur_, *full_, x_, b_, here, in_groups, of_precision)};
     Backend::finish(context_);
     // An application of the full operator is one of the Schur complement, to a few flops.
     result.flops = static_cast<double>(result.report.column_applications) * schur_.flops_per_site() * even_sites();
@@ -254,8 +258,8 @@ std::unique_ptr<propagator_solver> make_propagator_solver_of(const typename Back
       return std::make_unique<propagator_solver_of<Backend, Outer, float>>(ctx, links, source_links, settings);
     return std::make_unique<propagator_solver_of<Backend, Outer, half>>(ctx, links, source_links, settings);
   };
-  return settings.outer == precision::double_ ? with_inner(std::type_identity<double>{})
-                                              : with_inner(std::type_identity<float>{});
+  return settings.outer == precision::single ? with_inner(std::type_identity<float>{})
+                                             : with_inner(std::type_identity<double>{});
 }
 
 }  // namespace plaquette

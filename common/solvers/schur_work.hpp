@@ -11,9 +11,7 @@
 
 namespace plaquette {
 
-constexpr double bytes_of_real(precision p) {
-  return p == precision::double_ ? 8.0 : p == precision::single ? 4.0 : 2.0;
-}
+constexpr double bytes_of_real(precision p) { return p == precision::half ? 2.0 : p == precision::single ? 4.0 : 8.0; }
 /// In half precision with its scale.
 constexpr double bytes_of_spinor(precision numbers) {
   return spinor_reals * bytes_of_real(numbers) + (numbers == precision::half ? sizeof(float) : 0.0);

@@ -21,44 +21,29 @@
 
 namespace plaquette::cpu {
 
-/// Single precision on all levels. Copies share everything.
-class multigrid_library {
+/// What lattices of multigrid have whatever the operator is: single precision on all levels. Copies share everything.
+class multigrid_lattices {
  public:
   using fine_field = field<float>;
   using coarse_field = cpu::coarse_field<float>;
-  using fine_operator = schur_wilson_clover<float>;
   using coarse_system = coarse_schur<float>;
   using transfer = cpu::transfer<float>;
   using basis = null_space;
   using matrices = coarse_matrices;
   using singular_values = cpu::singular_values;
+  using gather_of_lattice = lattice_gather;
   /// Unit roundoff of the coarse matrices that cycles read.
   static constexpr double matrix_roundoff = 0x1p-24;
 
-  /// \param links  with ghosts filled
-  multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
-      : context_(ctx),
-        coarse_(ctx),
-        links_(std::move(links)),
-        action_(action),
-        full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
-        system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
+  explicit multigrid_lattices(const context& ctx) : context_(ctx), coarse_(ctx) {}
 
   const context& get_context() const { return context_; }
-  /// Returns this library for coarse lattices that every rank holds whole.
-  multigrid_library alone() const {
-    multigrid_library same = *this;
-    same.coarse_ = coarse_.alone();
-    return same;
-  }
   /// Returns levels as every rank holds them whole. Collective.
   matrices whole(const matrices& part) const { return whole_lattice(part, context_.comm()); }
   basis whole(const basis& part) const { return whole_lattice(part, context_.comm()); }
-  using gather_of_lattice = lattice_gather;
   std::shared_ptr<const lattice_gather> make_gather(const coarse_system& part, const coarse_system& whole) const {
     return std::make_shared<const lattice_gather>(context_, part.geometry(), whole.geometry());
   }
-  const std::shared_ptr<const fine_operator>& system() const { return system_; }
   /// Whether a number on the host costs nothing.
   static constexpr bool is_synchronous() { return true; }
   void finish() const {}
@@ -76,8 +61,6 @@ class multigrid_library {
     }
     return v;
   }
-  fine_field even_field(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
-  void restrict_to_even(fine_field& even, const fine_field& v) const { copy(even, v.parity(0)); }
   void restrict_to_even(coarse_field& working, const coarse_field& v) const {
     if (working.shape().sites == site_subset::full)
       copy(working, v);
@@ -85,7 +68,6 @@ class multigrid_library {
       copy(working, v.parity(0));
   }
   void fill_random(coarse_field& v, std::uint64_t seed) const { cpu::fill_random(v, seed, std::uint64_t{2} << 32); }
-  void apply_full(fine_field& out, const fine_field& in) const { full_->apply(out, in); }
   /// Applies the operator of a coarse lattice on all sites.
   void apply_full(coarse_field& out, const coarse_field& in, const matrices& numbers) const {
     coarse_operator<float>(coarse_, numbers).apply(out, in);
@@ -105,24 +87,53 @@ class multigrid_library {
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors);
   }
-  matrices galerkin(const basis& vectors) const { return galerkin_product(context_, *links_, action_, vectors); }
-  matrices galerkin(const matrices& finer, const basis& vectors) const {
-    return galerkin_product(context_, finer, vectors);
-  }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(coarse_, numbers);
-  }
-  template <class T>
-  schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
-    return cpu::fine_domains(a, *links_, shape);
   }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
     return cpu::coarse_domains(coarse_, numbers, shape);
   }
 
- private:
+ protected:
   context context_;
   execution coarse_;  ///< where coarse lattices live
+};
+
+/// Those of the Wilson-clover operator.
+class multigrid_library : public multigrid_lattices {
+ public:
+  using fine_operator = schur_wilson_clover<float>;
+
+  /// \param links  with ghosts filled
+  multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
+      : multigrid_lattices(ctx),
+        links_(std::move(links)),
+        action_(action),
+        full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
+        system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
+
+  /// Returns this library for coarse lattices that every rank holds whole.
+  multigrid_library alone() const {
+    multigrid_library same = *this;
+    same.coarse_ = coarse_.alone();
+    return same;
+  }
+  const std::shared_ptr<const fine_operator>& system() const { return system_; }
+  fine_field even_field(int columns) const { return {context_, {spins, colours, site_subset::even, columns}}; }
+  using multigrid_lattices::restrict_to_even;
+  void restrict_to_even(fine_field& even, const fine_field& v) const { copy(even, v.parity(0)); }
+  using multigrid_lattices::apply_full;
+  void apply_full(fine_field& out, const fine_field& in) const { full_->apply(out, in); }
+  matrices galerkin(const basis& vectors) const { return galerkin_product(context_, *links_, action_, vectors); }
+  matrices galerkin(const matrices& finer, const basis& vectors) const {
+    return galerkin_product(context_, finer, vectors);
+  }
+  template <class T>
+  schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
+    return cpu::fine_domains(a, *links_, shape);
+  }
+
+ private:
   std::shared_ptr<const gauge_configuration> links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;

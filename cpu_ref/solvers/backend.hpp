@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -28,6 +29,9 @@ struct solver_backend {
 
   /// Returns what operators are made of.
   static const gauge_configuration& links_of(const links& u) { return *u; }
+  static void use_pairs(const wilson_clover<double>&, const links&) {
+    throw input_error("double by pairs of floats is for GPUs: expected --device gpu");
+  }
   template <class T>
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,
                           const links& u, const context& ctx) {

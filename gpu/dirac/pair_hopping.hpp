@@ -18,12 +18,12 @@ void to_pairs(field<double>& out, const field<double>& in);
 /// Makes numbers of pairs. out may be in.
 void to_doubles(field<double>& out, const field<double>& in);
 
-/// D of hopping_term on fields of pairs, on one rank. An application errs by about 2^-47 of the sum of the magnitudes
+/// D of hopping_term on fields of pairs, on one rank. An application errs by about 2^-45 of the norms of the spinors
 /// that it adds.
 class pair_hopping_term {
  public:
-  /// \param links  not kept; 18 reals each are stored
-  /// Throws input_error where the lattice is divided among ranks, or a boundary phase is not a sign.
+  /// \param links  in SU(3); not kept; 18 reals each are stored
+  /// Throws input_error where the lattice is divided among ranks.
   pair_hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action);
 
   /// Computes out = scale D in, or D^+ in. out and in are Dirac spinors of pairs on opposite parities with equal
@@ -31,6 +31,10 @@ class pair_hopping_term {
   /// \param finish  only its scale may differ from what it is by default
   void apply(field<double>& out, const field<double>& in, bool daggered = false,
              const hopping_finish<double>& finish = {}) const;
+
+  /// Computes what hopping_term::apply does, of fields of doubles, but for the sums: D and A by pairs.
+  void apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
+                        const hopping_finish<double>& finish) const;
 
   const context& get_context() const { return context_; }
 

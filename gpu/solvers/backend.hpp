@@ -29,6 +29,7 @@ struct solver_backend {
 
   /// Returns what operators are made of.
   static const links& links_of(const links& u) { return u; }
+  static void use_pairs(wilson_clover<double>& m, const links& u) { m.hopping().use_pairs(u); }
   /// Made in double, then rounded.
   template <class T>
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,

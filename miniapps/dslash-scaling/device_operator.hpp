@@ -157,6 +157,7 @@ class device_operator_maker final : public operator_maker {
   std::unique_ptr<timed_operator> make(const operator_case& c) override {
     switch (c.precision) {
       case number_precision::double_precision:
+      case number_precision::pairs_precision:  // which no option names
         return make_in<double>(c);
       case number_precision::single_precision:
         return make_in<float>(c);

@@ -46,7 +46,7 @@ constexpr const char* help =
     "--reunitarise       takes links that are up to 1e-6 off SU(3) (1e-3 in 32 bits); the flow begins with them put "
     "back\n\n"
     "Examples:\n"
-    "  plaquette-inspect data/beta6.0_8x8x8x16.nersc\n"
+    "  plaquette-inspect data/beta6.0_6x6x6x12.nersc\n"
     "  plaquette-inspect sphere.msh\n"
     "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
@@ -216,17 +216,16 @@ exit_status inspect_hdf5(const std::string& path, const communicator& world) {
   };
   if (file.has("/vectors_0")) {
     say("setup of plaquette-multigrid", {"/vectors_0", "/vectors_1", "/vectors_2", "/vectors_3", "/coefficients"});
-  } else if (file.has("/columns")) {
-    say("checkpoint of plaquette-mixed-precision-solver", {"/columns", "/state"});
   } else if (file.has("/propagator")) {
     say("propagator", {"/propagator"});
-  } else if (file.has("/vectors")) {
-    say("modes of plaquette-overlap-propagator", {"/vectors", "/values", "/state"});
-  } else {
+  } else if (!file.has("/state")) {
     throw input_error(printable(path) + ": expected an HDF5 file of this suite, found other data sets");
   }
   if (!file.has("/state")) return exit_status::success;
   const json_document state = parse_checkpoint_text(path, file.read_text("/state"));
+  say(state.contains("columns") ? "checkpoint of plaquette-mixed-precision-solver"
+                                : "file of plaquette-overlap-propagator",
+      {"/vectors", "/state"});
   if (world.rank() == 0) print_state(state);
   return exit_status::success;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/app/report.hpp"
+#include "common/app/resumable.hpp"
 #include "common/comms/communicator.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
@@ -36,10 +36,7 @@ class propagator_checkpoint {
   void store(const propagator_result& result) const;
 
  private:
-  const solver_options& options_;
-  json_document problem_;
-  double plaquette_;
-  const communicator& world_;
+  kept_file file_;
 };
 
 }  // namespace plaquette

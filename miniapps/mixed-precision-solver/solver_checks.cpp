@@ -31,11 +31,12 @@ double allowed_disagreement(const column_result& c) { return 2.0 * (c.rounding +
 
 }  // namespace
 
-double unit_roundoff(const std::string& precision) { return precision == "single" ? 0x1p-24 : 0x1p-53; }
-
 scaling::number_precision in_words_of_figures(precision p) {
   using enum scaling::number_precision;
-  return p == precision::double_ ? double_precision : p == precision::single ? single_precision : half_precision;
+  return p == precision::half     ? half_precision
+         : p == precision::single ? single_precision
+         : p == precision::pairs  ? pairs_precision
+                                  : double_precision;
 }
 
 namespace {

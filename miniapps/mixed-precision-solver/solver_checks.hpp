@@ -20,9 +20,6 @@
 
 namespace plaquette {
 
-/// Half the distance from 1 to the next number: 2^-24 or 2^-53.
-double unit_roundoff(const std::string& precision);
-
 /// The words of figures for a precision.
 scaling::number_precision in_words_of_figures(precision p);
 

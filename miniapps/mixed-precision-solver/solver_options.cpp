@@ -69,8 +69,10 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       "--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "bicgstab2", "bicgstab4", "auto", "gcr", "mr"},
       "Krylov method, on the Schur system; auto: bicgstab, and where it stalls or breaks down bicgstab4, then cgnr "
       "(cgne in half precision)");
-  line.choice("--precision", raw.precision, {"double", "single", "double-single", "double-half", "single-half"},
-              "Of the solution and, after the hyphen, of the Krylov space where that is a lower one");
+  line.choice("--precision", raw.precision,
+              {"double", "single", "double-single", "double-half", "single-half", "pairs-single", "pairs-half"},
+              "Of the solution and, after the hyphen, of the Krylov space where that is a lower one; pairs: double, of "
+              "which the operator is by pairs of floats, to 44 bits, on one GPU");
   line.choice(
       "--solution", raw.solution, {"single", "double"},
       "Precision that the solution and its residual are kept in, where --precision begins with single: in double "
@@ -188,7 +190,10 @@ void require_sense(const solver_options& options) {
 }
 
 precision parse_precision(std::string_view text) {
-  return text == "double" ? precision::double_ : text == "single" ? precision::single : precision::half;
+  return text == "double"   ? precision::double_
+         : text == "pairs"  ? precision::pairs
+         : text == "single" ? precision::single
+                            : precision::half;
 }
 
 reconstruct parse_reconstruct(std::string_view text) {
@@ -206,10 +211,10 @@ void choose_precisions(solver_options& options, const raw_options& raw, const co
   options.updates = {.delta = raw.delta > 0.0 ? raw.delta : defaults.delta,
                      .longest_interval = defaults.longest_interval};
   if (!raw.solution.empty()) {
-    if (options.outer == precision::double_ && raw.solution == "single")
+    if (options.outer != precision::single && raw.solution == "single")
       throw input_error(fmt::format("--solution single: expected --precision single or single-half with it, found {}",
                                     raw.precision));
-    options.outer = parse_precision(raw.solution);
+    if (options.outer == precision::single) options.outer = parse_precision(raw.solution);
   }
   options.scheme = parse_mixed_scheme(raw.scheme);
   const bool has_updates = options.solver != solver_kind::gcr && options.solver != solver_kind::mr;

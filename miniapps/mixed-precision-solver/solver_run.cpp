@@ -56,7 +56,9 @@ void check_solver(app_run& run, const solver_options& options, propagator_solver
                   begin_each);
   if (!run.gpu) return;
   enter_stage("the comparison with the CPU");
-  const auto on_cpu = make_cpu_solver(run, gauge, options.solver_settings());
+  propagator_settings settings = options.solver_settings();
+  if (settings.outer == precision::pairs) settings.outer = precision::double_;
+  const auto on_cpu = make_cpu_solver(run, gauge, settings);
   check_against_cpu(run.result.checks, applied_by(solver), applied_by(*on_cpu), options, gauge.distance_from_su3,
                     run.world, begin_each);
 }

@@ -129,6 +129,9 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
       line, raw.size, {},
       "Official class (RUN_RULES.md): lattice, gauge field, action and tolerance; single options overrule it");
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
+  line.choice(
+      "--precision", o.operator_precision, {"double", "pairs"},
+      "Of the outer operator; pairs: double by pairs of floats, to 44 bits, on one GPU with few units for double");
   line.choice("--outer-precision", o.outer_precision, {"single", "double"},
               "Of the outer GCR's directions; the solution is double");
   line.integer("--expected-iterations", o.expected_iterations,
@@ -186,6 +189,7 @@ multigrid_settings multigrid_options::solver_settings() const {
   settings.action = shared.action;
   settings.cycle_precision = cycle_precision == "half" ? precision::half : precision::single;
   settings.direction_precision = outer_precision == "double" ? precision::double_ : precision::single;
+  settings.operator_precision = operator_precision == "pairs" ? precision::pairs : precision::double_;
   settings.restart_length = restart_length;
   return settings;
 }
@@ -367,6 +371,7 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
                    {"levels", levels},
                    {"cycle", name(p.cycle)},
                    {"cycle_precision", options.cycle_precision},
+                   {"operator_precision", options.operator_precision},
                    {"outer_precision", options.outer_precision},
                    {"smoother", name(p.smoother)},
                    {"coarse_device", options.coarse_device_name},
@@ -405,11 +410,14 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   // Links of 18 reals and two clover matrices of 72 in double and in single; half for the reference.
   const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
   memory.operators = sites * reals * (8 + 4 + (options.has_reference() || options.cycle_precision == "half" ? 2 : 0));
+  const bool by_pairs = options.operator_precision == "pairs";
+  if (by_pairs) memory.operators += sites * 4 * 18 * 8;  // links again
   memory.solver = memory.operators;
   // Full: x, b, and on the even sites a source, two solutions and what an update of them takes; or the solution of the
   // full system and its residual. Even: 2 k directions, the residual, and what an update takes of it.
   const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
-  memory.solver += widest * sites * (5 * double_spinor + (2 * options.restart_length + 5) * direction / 2);
+  memory.solver +=
+      widest * sites * ((by_pairs ? 6 : 5) * double_spinor + (2 * options.restart_length + 5) * direction / 2);
   // The cycle on the finest lattice: fields in its precision, four for those who call it in another.
   const double of_cycle = options.cycle_precision == "half" ? 52.0 : single_spinor;
   const int steps = std::max(p.steps_after.front(), p.steps_before.front());

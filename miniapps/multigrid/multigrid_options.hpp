@@ -41,6 +41,7 @@ struct multigrid_options {
   source_description source;
   int iteration_limit = 200;                                 ///< of the outer solver
   int expected_iterations = 0;                               ///< for a dry run; 0: not known
+  std::string operator_precision = "double";                 ///< of the outer operator: "double", "pairs"
   std::string outer_precision = "single";                    ///< of the outer solver's directions: "single", "double"
   int restart_length = 10;                                   ///< of the outer solver
   bool chose_restart_length = false, chose_vectors = false;  ///< given on the command line: not changed to save memory

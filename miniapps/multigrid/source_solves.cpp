@@ -57,8 +57,9 @@ source_solves::source_solves(app_run& run, const multigrid_options& options, mul
       next_source_(static_cast<int>(options.shared.seed % 1000)) {}
 
 series source_solves::solve_all(bool by_multigrid, int batch) {
-  series all{by_multigrid ? "multigrid" : "bicgstab",
-             by_multigrid ? "double-" + options_.cycle_precision : options_.reference, batch};
+  // Of the solution and the operator that corrects it, then of the work.
+  const std::string inner = by_multigrid ? "-" + options_.cycle_precision : options_.reference.substr(6);
+  series all{by_multigrid ? "multigrid" : "bicgstab", options_.operator_precision + inner, batch};
   if (by_multigrid) all.schedule = schedule_of(options_.multigrid);
   all.devices = run_.world.size();
   const int rhs = options_.shared.rhs;
@@ -267,7 +268,7 @@ std::vector<operator_figure> figures_of(std::span<const series> all, const solve
                        site_layout::even_odd, number_precision::half_precision,
                        run.gpu ? reconstruct::twelve : reconstruct::none, s.batch};
     if (s.precision.ends_with("single")) fine.precision = number_precision::single_precision;
-    if (s.precision == "double") fine.precision = number_precision::double_precision;
+    if (s.precision.find('-') == std::string::npos) fine.precision = number_precision::double_precision;
     const double flops = s.is_multigrid() ? share * flops_of_profile : s.flops / count;
     const double applications = s.is_multigrid() ? (profile.work.empty() ? 0.0 : share * profile.work[0].applications)
                                                  : flops / (flops_per_site(fine.kind) * even_sites);

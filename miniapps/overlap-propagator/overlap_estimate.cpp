@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/lattice/source_description.hpp"
 #include "common/solvers/schur_work.hpp"
 
 namespace plaquette {
@@ -52,24 +53,28 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
   memory.solves = spinor * (options.modes + options.overlap_modes + 12.0 * (3.0 * masses + 12.0));
   if (options.scheme == overlap_scheme::preconditioned || options.scheme_is_open) {
     const overlap_preconditioner& p = options.preconditioner;
-    const double batch = p.batch > 0 ? p.batch : 12.0;
-    const double leading = p.recycled > 0 ? std::min<double>(batch, leading_columns(12)) : batch;
-    const double expected =
-        expected_directions(options, static_cast<double>(geometry.global_volume()), options.tolerance());
-    const auto space_of = [&](double columns, double directions) {
-      // Seven of twenty directions have images better than single precision; blocks of eight.
+    const int batch = p.batch > 0 ? p.batch : spin_colours;
+    const int leading = p.recycled > 0 ? std::min(batch, leading_columns(spin_colours)) : batch;
+    const auto volume = static_cast<double>(geometry.global_volume());
+    const auto space_of = [&](int columns, double share) {
+      overlap_options these = options;
+      these.preconditioner.batch = columns;
+      const double each = share * expected_directions(these, volume, options.tolerance());
+      // Four of ten directions have images better than single precision; the last blocks of both are half full.
       constexpr double of_direction = 0.7;
-      return spinor * 2.0 * columns * (of_direction * std::min<double>(p.directions, directions) + 6.0);
+      return spinor * 2.0 *
+             (of_direction * columns * std::min<double>(p.directions, each) + 0.75 * block_length_of(columns));
     };
     // The first columns are done with when the directions are there that others begin with.
     memory.solve_spaces =
-        std::max(space_of(leading, expected),
-                 p.recycled > 0 ? space_of(batch, share_after_recycling * expected) + 2.0 * spinor * p.recycled : 0.0);
+        std::max(space_of(leading, 1.0),
+                 p.recycled > 0 ? space_of(batch, share_after_recycling) + 2.0 * spinor * p.recycled : 0.0);
     // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch what is left for each
-    // mass; vectors of a step, or of the sign functions that judge it; M, its null vectors and coarse lattices.
+    // mass, twice where it is corrected; vectors of a step, or of the sign functions that judge it; M, its null vectors
+    // and coarse lattices.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
-    const double preconditioned = spinor * (of_modes + 12.0 * (masses + 1.0) + batch * 3.0 * masses +
-                                            std::max(12.0 * batch, 8.0 * std::max(batch, masses)) + 40.0) +
+    const double preconditioned = spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (2.0 * masses + 1.0) +
+                                            std::max(12.0 * batch, 8.0 * std::max<double>(batch, masses)) + 40.0) +
                                   memory.solve_spaces;
     memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
   }
@@ -111,14 +116,30 @@ struct sign_cost {
 
 }  // namespace
 
+double share_of_directions_in_batch(const overlap_preconditioner& preconditioner) {
+  const double batch = preconditioner.batch > 0 ? preconditioner.batch : spin_colours;
+  return std::pow(batch, -0.17);
+}
+
 double expected_directions(const overlap_options& options, double volume, double tolerance) {
-  // 17 on 8^3x16, 31 on 12^3x24 and 62 on 24^3x64 for four masses from .01 to .3 to 1e-8; 18 on 16^3x32 from .03 on.
+  // Of a column alone, from runs on 8^3x16, 12^3x24 and 24^3x64 for four masses from .01 to .3 to 1e-8. Low modes of D
+  // slow it down; a batch finds them together.
   constexpr double small = 8192.0, large = 41472.0;
   const double of_volume =
-      volume < large ? 17.0 * std::pow(volume / small, 0.37) : 31.0 * std::pow(volume / large, 0.226);
+      volume < large ? 13.0 * std::pow(volume / small, 0.37) : 24.0 * std::pow(volume / large, 0.226);
   const double of_mass = std::clamp(std::pow(0.01 / std::max(1e-6, options.masses.front()), 0.7), 0.4, 1.5);
-  return std::max(15.0, of_mass * of_volume) * (options.preconditioner.inner_steps > 0 ? 1.0 : 2.6) *
+  // Eight inner steps took 41 directions for 65 on 24^3x64.
+  const int steps = options.preconditioner.inner_steps;
+  const double of_steps = steps > 0 ? std::pow(4.0 / steps, 0.65) : 2.6;
+  return std::max(15.0, of_mass * of_volume * share_of_directions_in_batch(options.preconditioner)) * of_steps *
          std::log(tolerance) / std::log(1e-8);
+}
+
+bool takes_many_directions(const overlap_options& options, double volume) {
+  overlap_options one = options;
+  one.preconditioner.batch = 1;
+  one.preconditioner.inner_steps = 4;
+  return expected_directions(one, volume, 1e-8) >= 31.0;
 }
 
 double time_of_preconditioned(const overlap_options& options, double lowest, double highest, double directions,

@@ -148,21 +148,25 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.real("--preconditioner-rho", options.preconditioner.smearing.rho, "Weight of these steps", {0.0, 0.2});
   line.real("--preconditioner-mass", options.preconditioner.mass, "Mass of M", {-2.0, 10.0});
   line.real("--preconditioner-csw", options.preconditioner.csw, "c_sw of M", {0.0, 5.0});
-  line.real("--preconditioner-tol", options.preconditioner.tolerance, "|b - M x| / |b| of its solves", {1e-6, 0.5});
+  line.real("--preconditioner-tol", options.preconditioner.tolerance,
+            "|b - M x| / |b| of its solves. If not given: 0.1 where --inner-steps is 8", {1e-6, 0.5});
   line.real("--preconditioner-constant", options.preconditioner.constant,
             "a of the preconditioner M^-1 + a, near 1 / (2 rho)", {0.0, 2.0});
   line.integer("--inner-steps", options.preconditioner.inner_steps,
-               "Steps of GCR on D(m) with a cheap sign function, in the preconditioner; 0 for M^-1 + a alone", 0, 50);
+               "Steps of GCR on D(m) with a cheap sign function, in the preconditioner; 0 for M^-1 + a alone. If not "
+               "given: 8 where a column alone would take 31 directions or more with 4",
+               0, 50);
   line.real("--inner-delta", options.preconditioner.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3});
   line.integer("--directions", options.preconditioner.directions,
-               "Vectors of the search space of a column, of the preconditioned scheme; then it starts again", 2, 1000);
+               "Vectors of the search space for each column in it, of the preconditioned scheme; then it starts again",
+               2, 1000);
   line.integer("--recycle", options.preconditioner.recycled,
-               "Directions of the first columns that later columns begin with, of the preconditioned scheme; 0: none. "
-               "If not given: 16 below 150000 sites where a column is expected to take 25 or more",
-               0, 200);
-  line.integer("--solve-batch", options.preconditioner.batch,
-               "Columns that the preconditioned scheme solves for at once; 0: as many of 12 as there is memory for", 0,
-               spin_colours);
+               "Directions of the first columns that later columns begin with, of the preconditioned scheme", 0, 200);
+  line.integer(
+      "--solve-batch", options.preconditioner.batch,
+      "Columns that the preconditioned scheme solves for at once, in one search space; 0: as many of 12 as there "
+      "is memory for",
+      0, spin_colours);
   line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
   line.custom(
       "--source-position", "X,Y,Z,T", "0,0,0,0",
@@ -329,7 +333,8 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     if (line.given(option) && !may_precondition)
       throw input_error(
           fmt::format("{}: expected --scheme preconditioned or auto with it, found --scheme {}", option, raw.scheme));
-  options.recycle_given = line.given("--recycle");
+  options.inner_steps_given = line.given("--inner-steps");
+  options.preconditioner_tolerance_given = line.given("--preconditioner-tol");
   if (line.given("--basis") && options.shared.device != "gpu")
     throw input_error(fmt::format("--basis: expected --device gpu with it, found --device {}", options.shared.device));
   options.basis = raw.basis == "auto"     ? basis_place::automatic

@@ -64,7 +64,7 @@ struct overlap_options {
   overlap_scheme scheme = overlap_scheme::relaxed;
   bool scheme_is_open = false;            ///< a trial tells whether it is the preconditioned one or this
   overlap_preconditioner preconditioner;  ///< of the preconditioned scheme
-  bool recycle_given = false;             ///< how many directions are recycled is not chosen
+  bool inner_steps_given = false, preconditioner_tolerance_given = false;  ///< and not chosen by the size
   /// Modes of D that the other schemes take where their number is not given: the preconditioned one needs none.
   int modes_of_other_schemes = 0;
   cpu::source_description source;

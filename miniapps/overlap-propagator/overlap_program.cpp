@@ -135,10 +135,10 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
 
 void overlap_program::choose_batch(const app_run& run) {
   overlap_preconditioner& p = options_.preconditioner;
-  const auto volume = static_cast<double>(run.geometry.global_volume());
-  // Low modes of D grow in number with the volume: of 24^3x64 sixteen directions save 3 of 65, of 10^3x20 half.
-  if (!options_.recycle_given && volume < 1.5e5 && expected_directions(options_, volume, options_.tolerance()) >= 25.0)
-    p.recycled = 16;
+  if (takes_many_directions(options_, static_cast<double>(run.geometry.global_volume()))) {
+    if (!options_.inner_steps_given) p.inner_steps = 8;
+    if (!options_.preconditioner_tolerance_given && p.inner_steps == 8) p.tolerance = 0.1;
+  }
   if (p.batch > 0) return;
   const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
   std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
@@ -180,7 +180,7 @@ run_estimate overlap_program::estimate(app_run& run) {
     needs.lines.emplace_back(
         "solves",
         fmt::format(
-            "{} columns at once, their search spaces {} for {:.0f} directions each{}{}", options_.preconditioner.batch,
+            "{} columns at once, their search space {} for {:.0f} directions each{}{}", options_.preconditioner.batch,
             format_bytes(memory.solve_spaces), expected_directions(options_, volume, options_.tolerance()),
             options_.preconditioner.recycled == 0
                 ? ""

@@ -140,6 +140,7 @@ json_document to_json(const std::vector<stage_record>& stages) {
 
 json_document to_json(const preconditioned_work& work) {
   return {{"directions", work.directions},
+          {"columns_at_once", work.columns_at_once},
           {"leading_columns", work.leading},
           {"directions_of_a_leading_column", work.directions_of_leading},
           {"recycled_directions", work.recycled},
@@ -155,9 +156,10 @@ json_document to_json(const preconditioned_work& work) {
 void print(const preconditioned_work& work) {
   if (work.directions == 0.0) return;  // read from a file
   fmt::print(
-      "solves     {:.0f} directions, {:.0f} + {:.0f} signs (accurate + cheap), {:.0f} solves of M by {} with {:.0f} "
-      "applications, {} corrections; M was made in {:.2g} s\n",
-      work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
+      "solves     {} columns at once, {:.0f} directions, {:.0f} + {:.0f} signs (accurate + cheap), {:.0f} solves of M "
+      "by "
+      "{} with {:.0f} applications, {} corrections; M was made in {:.2g} s\n",
+      work.columns_at_once, work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
       work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
   if (work.recycled == 0) return;
   const int leading = work.leading;

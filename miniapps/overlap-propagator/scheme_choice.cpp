@@ -30,7 +30,8 @@ scheme_trial trial_of_a_column(overlap_stages& stages, const sign_choice& choice
   trial.converged = std::ranges::all_of(solved.masses, [&](const overlap_mass_report& mass) {
     return std::ranges::all_of(mass.iterated, [&](double residual) { return residual <= rule.tolerance; });
   });
-  trial.expected_directions = trial.directions * std::log(options.tolerance()) / std::log(rule.tolerance);
+  trial.expected_directions = trial.directions * std::log(options.tolerance()) / std::log(rule.tolerance) *
+                              share_of_directions_in_batch(options.preconditioner);
   trial.clover_applications = solved.work.clover_applications / std::max(1.0, solved.work.clover_solves);
   const kernel_speed in_applications{};
   trial.work_of_preconditioned = time_of_preconditioned(

@@ -46,6 +46,8 @@ std::string name(number_precision precision) {
   switch (precision) {
     case number_precision::double_precision:
       return "double";
+    case number_precision::pairs_precision:
+      return "pairs";
     case number_precision::single_precision:
       return "single";
     case number_precision::half_precision:
@@ -96,9 +98,9 @@ std::vector<operator_case> combinations(const case_lists& lists) {
 double share_of_sites(site_layout layout) { return layout == site_layout::full ? 1.0 : 0.5; }
 
 double bytes_of_real(number_precision precision) {
-  return precision == number_precision::double_precision   ? 8.0
+  return precision == number_precision::half_precision     ? 2.0
          : precision == number_precision::single_precision ? 4.0
-                                                           : 2.0;
+                                                           : 8.0;
 }
 
 double flops_per_site(operator_kind kind) {

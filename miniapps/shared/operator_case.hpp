@@ -26,7 +26,7 @@ enum class site_layout {
   even_odd,  ///< output on the sites of one parity: odd for the hopping term, even for Schur complements
   full       ///< on all sites
 };
-enum class number_precision { double_precision, single_precision, half_precision };
+enum class number_precision { double_precision, pairs_precision, single_precision, half_precision };
 
 /// One line of the table.
 struct operator_case {

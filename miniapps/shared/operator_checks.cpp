@@ -226,6 +226,7 @@ difference tolerance_of(const operator_case& c, double distance_from_su3) {
   // Eight reals divide by numbers that may be small: where they are, a few sites are far worse than the rest.
   const bool eight = c.links == reconstruct::eight;
   if (c.precision == number_precision::half_precision) return {1e-4, eight ? 1e-3 : 4e-4};
+  if (c.precision == number_precision::pairs_precision) return {0x1p-44, 0x1p-42};
   const double unit_roundoff = c.precision == number_precision::double_precision ? 0x1p-53 : 0x1p-24;
   const double off = c.links == reconstruct::none ? 0.0 : distance_from_su3;
   return {(eight ? 40.0 : 20.0) * unit_roundoff + 4.0 * off, (eight ? 500.0 : 50.0) * unit_roundoff + 40.0 * off};

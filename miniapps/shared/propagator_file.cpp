@@ -25,14 +25,10 @@ namespace {
 
 constexpr int format_version = 1, version_with_thin_links = 2;
 constexpr const char* data_set_name = "/propagator";
-constexpr const char* columns_name = "/columns";
-constexpr const char* state_name = "/state";
 
 /// The 12 x 12 complex numbers of a site: [sink spin][sink colour][source spin][source colour].
 constexpr std::size_t site_numbers = cpu::spin_colours * cpu::spin_colours;
 const hdf5_extents site_of_propagator{spins, colours, spins, colours};
-
-hdf5_extents site_of_columns(std::size_t count) { return {spins, colours, count}; }
 
 /// Some columns, in the order of their file.
 using column_list = std::vector<spinor_configuration*>;
@@ -42,13 +38,6 @@ template <class List, class Propagator>
 List all_of(Propagator& columns) {
   List list;
   for (auto& column : columns) list.push_back(&column);
-  return list;
-}
-
-template <class List, class Propagator>
-List chosen(Propagator& columns, const std::vector<int>& which) {
-  List list;
-  for (const int column : which) list.push_back(&columns.at(static_cast<std::size_t>(column)));
   return list;
 }
 
@@ -354,41 +343,6 @@ loaded_propagator read_propagator(const std::string& path, const lattice_geometr
   file.read_field(data_set_name, 0, geometry, site_numbers, unpacker_of(list));
   rotate_basis(loaded.columns, adjoint(basis_rotation(loaded.facts.basis)));
   return loaded;
-}
-
-void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
-                   const std::string& state, const communicator& comm) {
-  const lattice_geometry& geometry = columns.front().geometry();
-  hdf5_output file(
-      path, existing_file::replace,
-      {{columns_name, hdf5_number::complex_double, extents_of_field(geometry.global(), site_of_columns(which.size()))},
-       {state_name, hdf5_number::byte, {state.size()}}},
-      comm);
-  const auto list = chosen<const_column_list>(columns, which);
-  if (!which.empty()) file.write_field(0, 0, geometry, which.size() * cpu::spin_colours, packer_of(list));
-  file.write(1, 0, std::as_bytes(std::span(state)));
-  file.commit();
-}
-
-std::string read_columns_state(const std::string& path) {
-  const communicator alone;
-  const hdf5_input file(path, alone);
-  if (!file.has(state_name))
-    throw input_error(printable(path) +
-                      ": expected a checkpoint of plaquette-mixed-precision-solver, with a data set " + state_name +
-                      ", found none");
-  return file.read_text(state_name);
-}
-
-void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
-                  const communicator& comm) {
-  if (which.empty()) return;
-  const lattice_geometry geometry = columns.front().geometry();
-  const hdf5_input file(path, comm);
-  file.require(columns_name, extents_of_field(geometry.global(), site_of_columns(which.size())),
-               fmt::format("{} columns on lattice {}", which.size(), to_string(geometry.global())));
-  const auto list = chosen<column_list>(columns, which);
-  file.read_field(columns_name, 0, geometry, which.size() * cpu::spin_colours, unpacker_of(list));
 }
 
 }  // namespace plaquette

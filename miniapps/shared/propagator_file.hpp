@@ -68,20 +68,4 @@ struct loaded_propagator {
 /// Collective.
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
 
-// --- columns of a propagator that is not complete yet, for checkpoints: one data set /columns of extents
-// [T][Z][Y][X][4][3][columns], sink spin and colour, in the DeGrand-Rossi basis, and a text, /state, of bytes
-
-/// Writes columns[which[0]], columns[which[1]], ..., or none, and a text; replaces the file as a whole. Throws
-/// output_error. Collective.
-void write_columns(const std::string& path, const cpu::propagator& columns, const std::vector<int>& which,
-                   const std::string& state, const communicator& comm);
-
-/// Returns the text. Throws input_error, naming the file, where there is none. Not collective.
-std::string read_columns_state(const std::string& path);
-
-/// Reads the columns into columns[which[0]], ... in the order in which they were written. Throws input_error, naming
-/// the file, where it holds others. Ghosts are not filled. Collective.
-void read_columns(const std::string& path, cpu::propagator& columns, const std::vector<int>& which,
-                  const communicator& comm);
-
 }  // namespace plaquette

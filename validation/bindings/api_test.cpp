@@ -30,6 +30,7 @@
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
+#include "plaquette/own_operator.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
@@ -380,6 +381,161 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
   }
   expect_error(plq::code::unusable_input, "order", [] { plq::wave_solver(plq::wave_box{}, {.order = 12}); });
 }
+
+/// The unit cube as `cells` slices along x of six tetrahedra (Kuhn's), vertices of an element in a turned order.
+struct sliced_cube {
+  std::vector<double> vertices{}, media{};
+  std::vector<std::int32_t> elements{};
+
+  explicit sliced_cube(int cells) {
+    for (int n = 0; n < 4 * (cells + 1); ++n) {
+      const double x = static_cast<double>(n / 4) / cells, y = n / 2 % 2, z = n % 2;
+      vertices.insert(vertices.end(), {x, y, z});
+    }
+    std::array<int, 3> step{1, 2, 4};  // z, y, x
+    for (int cell = 0; cell < cells; ++cell)
+      for (int tetrahedron = 0; tetrahedron < 6; ++tetrahedron, std::ranges::next_permutation(step)) {
+        const int a = 4 * cell, b = a + step[0], c = b + step[1];
+        std::array<int, 4> corners{a, b, c, a + 7};
+        std::ranges::rotate(corners, corners.begin() + tetrahedron % 4);
+        elements.insert(elements.end(), corners.begin(), corners.end());
+      }
+  }
+  plq::wave_mesh mesh() const { return {vertices, elements, media}; }
+};
+
+/// Between rigid walls p = cos(pi x) cos(pi c t), u = 2 sin(pi x) sin(pi c t) with 1/K = 4, rho = 1, c = 1/2. Order 6
+/// on slices of 1/2 leaves (pi / 4)^7 / 7! = 4e-5.
+TEST(Waves, OnAMeshOfTheCallerStandBetweenItsWalls) {
+  sliced_cube cube(2);
+  for (std::size_t e = 0; e < cube.elements.size() / 4; ++e) cube.media.insert(cube.media.end(), {4.0, 1.0});
+  plq::wave_solver solver(cube.mesh(), {.order = 6, .device = where});
+  const auto positions = solver.positions();
+  const std::size_t n = positions.size();
+  ASSERT_EQ(solver.elements(), 12);
+  const auto numbers = solver.numbers();
+  for (std::size_t e = 0; e < 12; ++e) EXPECT_EQ(numbers[e], static_cast<int>(e));
+  std::vector<double> state(static_cast<std::size_t>(solver.size()), 0.0);
+  for (std::size_t i = 0; i < n; ++i) state[i] = std::cos(std::numbers::pi * positions[i][0]);
+  solver.set_state(state, 0.0);
+  const plq::verdict verdict = solver.advance(30, solver.stable_step());
+  EXPECT_TRUE(verdict.passed) << verdict.text;
+  solver.get_state(state);
+  const double phase = 0.5 * std::numbers::pi * solver.time();
+  EXPECT_GT(phase, 0.1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double x = std::numbers::pi * positions[i][0];
+    ASSERT_NEAR(state[i], std::cos(x) * std::cos(phase), 2e-4);
+    ASSERT_NEAR(state[n + i], 2.0 * std::sin(x) * std::sin(phase), 4e-4);
+  }
+}
+
+TEST(Waves, OnAMeshThatIsNoneAreRefused) {
+  const auto expect_refused = [](const char* words, auto&& break_it) {
+    sliced_cube cube(1);
+    break_it(cube);
+    expect_error(plq::code::unusable_input, words, [&] { plq::wave_solver(cube.mesh(), {.device = where}); });
+  };
+  expect_refused("names vertex 8 of 8", [](sliced_cube& c) { c.elements[5] = 8; });
+  expect_refused("names vertex -1", [](sliced_cube& c) { c.elements[5] = -1; });
+  expect_refused("flat", [](sliced_cube& c) { c.elements[1] = c.elements[0]; });
+  expect_refused("not finite", [](sliced_cube& c) { c.vertices[4] = std::numeric_limits<double>::quiet_NaN(); });
+  expect_refused("above 0", [](sliced_cube& c) { c.media.assign(12, -1.0); });
+  expect_refused("two numbers an element", [](sliced_cube& c) { c.media.assign(11, 1.0); });
+  expect_refused("four vertices", [](sliced_cube& c) { c.elements.pop_back(); });
+  expect_refused("three coordinates", [](sliced_cube& c) { c.vertices.clear(); });
+  expect_refused("mesh of a caller", [](sliced_cube& c) {  // the same element twice
+    for (std::size_t i = 0; i < 4; ++i) c.elements.push_back(c.elements[i]);
+  });
+  // A box and a state that no machine has room for.
+  expect_error(plq::code::unusable_input, "elements",
+               [] { plq::wave_solver(plq::wave_box{.cells = {1024, 1024, 1024}}); });
+  expect_error(plq::code::out_of_memory, "this machine has",
+               [] { plq::wave_solver(plq::wave_box{.cells = {400, 400, 400}}, {.order = 9, .columns = 1024}); });
+}
+
+#ifndef PLAQUETTE_TEST_GPU_BACKEND
+using complex_vector = std::span<std::complex<double>>;
+using const_complex_vector = std::span<const std::complex<double>>;
+
+/// D of Wilson quarks and a term of each site that is neither Hermitian nor the same everywhere.
+struct own_dirac {
+  plq::dirac_operator wilson{field_of(weak_links(small)), {.mass = light}};
+  static constexpr double light = -0.28;
+
+  static std::complex<double> term(std::size_t i) {
+    return {0.05 * std::sin(static_cast<double>(i / 12)), i % 12 < 6 ? 0.02 : -0.02};
+  }
+  void operator()(complex_vector out, const_complex_vector in) const {
+    wilson.apply({reinterpret_cast<double*>(out.data()), 2 * out.size()},
+                 {reinterpret_cast<const double*>(in.data()), 2 * in.size()}, plq::spinor_layout::dense(small));
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] += term(i) * in[i];
+  }
+};
+
+/// |b - M x| / |b| with the textbook's D.
+double own_residual(const array& b, const array& x) {
+  const gauge_configuration links = weak_links(small);
+  spinor_configuration psi(links.geometry()), image(psi);
+  const auto number = [](spinor_configuration& field, std::size_t i) -> complex<double>& {
+    return field.at_site(static_cast<std::int64_t>(i / 12))(static_cast<int>(i % 12 / 3), static_cast<int>(i % 3));
+  };
+  for (std::size_t i = 0; i < x.size() / 2; ++i) number(psi, i) = {x[2 * i], x[2 * i + 1]};
+  cpu::textbook::apply(image, psi, links, fermion_action::isotropic(own_dirac::light, 0.0), communicator(), false);
+  double left = 0.0, size = 0.0;
+  for (std::size_t i = 0; i < x.size() / 2; ++i) {
+    const auto z = number(image, i), y = number(psi, i);
+    const std::complex<double> right{b[2 * i], b[2 * i + 1]};
+    left += std::norm(right - std::complex<double>{z.re, z.im} - own_dirac::term(i) * std::complex<double>{y.re, y.im});
+    size += std::norm(right);
+  }
+  return std::sqrt(left / size);
+}
+
+TEST(OwnOperator, IsSolvedByItsOwnMultigrid) {
+  array b(24 * 512), x(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(1.0 + 0.7 * static_cast<double>(i));
+  const auto layout = plq::spinor_layout::dense(small);
+  std::vector<int> iterations;
+  for (const int levels : {1, 2}) {
+    plq::own_solver solver(plq::lattice(small), own_dirac{}, {.levels = levels, .null_vectors = 4, .columns = 1});
+    const plq::solve_report report = solver.solve(x, b, 1, layout, {.tolerance = 1e-9});
+    EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
+    EXPECT_TRUE(own_residual(b, x) <= 1.01e-9);
+    EXPECT_EQ(solver.levels(), levels);
+    iterations.push_back(report.columns[0].iterations);
+    EXPECT_FALSE(solver.solve(x, b, 1, layout, {.tolerance = 0.1, .judge = false}).verdict().passed);
+    EXPECT_EQ(solver.solve(x, b, 1, layout, {.tolerance = 1e-9, .iteration_limit = 1}).outcome(),
+              plq::code::no_convergence);
+  }
+  EXPECT_LT(3 * iterations[1], iterations[0]);
+}
+
+TEST(OwnOperator, ThatIsNoneIsRefused) {
+  const plq::lattice lattice(small);
+  const auto expect_refused = [&](const char* words, const plq::own_operator& m, const plq::own_options& how = {}) {
+    expect_error(plq::code::unusable_input, words, [&] { plq::own_solver(lattice, m, how); });
+  };
+  const own_dirac right;
+  expect_refused("function", {});
+  expect_refused("levels", right, {.levels = 0});
+  expect_refused("columns", right, {.columns = 0});
+  expect_refused("linear", [](auto out, auto in) {
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = std::abs(in[i]);
+  });
+  expect_refused("linear", [](auto out, auto) { std::ranges::fill(out, std::numeric_limits<double>::quiet_NaN()); });
+  const auto joins_corners = [&](auto out, auto in) {  // sites one step away in x and in t
+    right(out, in);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const std::size_t site = i / 12, x = site % 4, t = site / 64;
+      out[i] += 0.3 * in[12 * ((t + 1) % 8 * 64 + site % 64 - x + (x + 1) % 4) + i % 12];
+    }
+  };
+  expect_refused("nearest sites", joins_corners, {.null_vectors = 1});
+  expect_error(plq::code::internal_error, "of its own",
+               [&] { plq::own_solver(lattice, [](auto, auto) { throw std::runtime_error("of its own"); }); });
+}
+#endif
 
 const coordinate tiny{2, 2, 2, 4};
 constexpr std::size_t tiny_reals = 24 * 32;

@@ -90,7 +90,14 @@ static void wrong_links(plaquette_lattice lattice) {
   REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "length 1");
   wrong = layout, wrong.boundary_phase[3][0] = NAN;
   REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &wrong), "length 1");
+  /* Lengths that can be addressed and are not there: refused, or no memory is taken for them. */
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, (size_t)1 << 45, &layout), "memory of this machine");
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, SIZE_MAX, &layout), "memory of this machine");
+  wrong = layout, wrong.site[3] = (int64_t)1 << 32;
+  REFUSED(plaquette_gauge_create(&gauge, lattice, u, (size_t)1 << 33, &wrong), "of 8589934592 reals");
   if (gauge.key != 0) ++failures, fprintf(stderr, "a refused gauge field left a handle\n");
+  OK(plaquette_gauge_create(&gauge, lattice, u, (size_t)1 << 33, &layout));
+  OK(plaquette_gauge_free(&gauge));
   const double kept = u[100 * 72];
   u[100 * 72] = NAN;
   REFUSED(plaquette_gauge_create(&gauge, lattice, u, link_reals, &layout), "SU(3)");
@@ -135,6 +142,7 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   REFUSED(plaquette_solve(solver, x, NULL, spinor_reals, 1, NULL, NULL, results), "null");
   REFUSED(plaquette_solve(solver, x, b, spinor_reals, 2, NULL, NULL, results), "at least");
   REFUSED(plaquette_solve(solver, x, b, spinor_reals - 1, 1, NULL, NULL, results), "at least");
+  REFUSED(plaquette_solve(solver, x, b, (size_t)1 << 45, 1, NULL, NULL, results), "memory of this machine");
   REFUSED(plaquette_solve(solver, x, b, spinor_reals, 0, NULL, NULL, results), "columns");
   REFUSED(plaquette_solve(solver, x, b, spinor_reals, -3, NULL, NULL, results), "columns");
   rule.tolerance = NAN;
@@ -321,6 +329,70 @@ static void wrong_modes(void) {
   free(u);
 }
 
+/* Waves: meshes that are none, arrays of the wrong size; a right one moves and tells its verdict. */
+static void waves(void) {
+  const double vertices[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1};
+  const int32_t elements[] = {0, 1, 2, 3, 4, 3, 2, 1}, outside[] = {0, 1, 2, 5, 4, 3, 2, 1};
+  plaquette_waves made = {7}, copy;
+  plaquette_wave_options options = PLAQUETTE_WAVE_DEFAULTS;
+  plaquette_wave_mesh mesh = PLAQUETTE_WAVE_MESH_DEFAULTS, wrong;
+  plaquette_wave_box box = PLAQUETTE_WAVE_BOX_DEFAULTS;
+  mesh.vertices = vertices, mesh.vertex_count = 5, mesh.elements = elements, mesh.element_count = 2;
+  REFUSED(plaquette_waves_create_on_mesh(&made, NULL, NULL), "null");
+  wrong = mesh, wrong.size = 4;
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "size = 4");
+  wrong = mesh, wrong.vertices = NULL;
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "null");
+  wrong = mesh, wrong.elements = outside;
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "vertex 5 of 5");
+  wrong = mesh, wrong.element_count = (size_t)1 << 39; /* its bytes can be addressed, and are not read */
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "elements");
+  wrong.element_count = SIZE_MAX;
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "2^40");
+  wrong = mesh, wrong.vertex_count = (size_t)1 << 39;
+  REFUSED(plaquette_waves_create_on_mesh(&made, &wrong, NULL), "vertices");
+  REFUSED(plaquette_waves_create_from_file(&made, "/no/such/file", NULL), "/no/such/file");
+  box.cells[0] = 0;
+  REFUSED(plaquette_waves_create(&made, &box, NULL), "cells");
+  options.order = 10;
+  REFUSED(plaquette_waves_create(&made, NULL, &options), "order");
+  options.order = 3, options.precision = PLAQUETTE_HALF;
+  REFUSED(plaquette_waves_create(&made, NULL, &options), "precision");
+  if (made.key != 0) ++failures, fprintf(stderr, "a refused mesh left a handle\n");
+  options.precision = PLAQUETTE_DOUBLE;
+  OK(plaquette_waves_create_on_mesh(&made, &mesh, &options));
+  enum { size = 4 * 2 * 20 };
+  double state[size], at[3 * 40], dt, verdict[2], energy[2], time;
+  int64_t shape[4];
+  OK(plaquette_waves_extents(made, shape));
+  if (shape[0] != 1 || shape[1] != 4 || shape[2] != 2 || shape[3] != 20) ++failures, fprintf(stderr, "another shape\n");
+  REFUSED(plaquette_waves_positions(made, at, 119), "room for 120");
+  OK(plaquette_waves_positions(made, at, 120));
+  for (int i = 0; i < size; ++i) state[i] = i < 40 ? sin(at[3 * i]) : 0.0;
+  REFUSED(plaquette_waves_set_state(made, state, size - 1, 0.0), "160 numbers");
+  REFUSED(plaquette_waves_set_state(made, state, (size_t)1 << 60, 0.0), "160 numbers");
+  REFUSED(plaquette_waves_set_state(made, state, size, NAN), "finite");
+  OK(plaquette_waves_set_state(made, state, size, 0.25));
+  REFUSED(plaquette_waves_energies(made, energy, 2), "room for 1");
+  OK(plaquette_waves_energies(made, energy, 1));
+  OK(plaquette_waves_stable_step(made, &dt));
+  REFUSED(plaquette_waves_advance(made, 0, dt, 1, verdict), "step");
+  REFUSED(plaquette_waves_advance(made, 1, NAN, 1, verdict), "step");
+  EXPECT(plaquette_waves_advance(made, 1, dt, 0, verdict), PLAQUETTE_NOT_VERIFIED, "not judged");
+  OK(plaquette_waves_advance(made, 2, dt, 1, verdict));
+  OK(plaquette_waves_time(made, &time));
+  OK(plaquette_waves_energies(made, energy + 1, 1));
+  if (!(verdict[0] <= verdict[1] && fabs(time - 0.25 - 3 * dt) <= 1e-14 && energy[1] < energy[0] && energy[1] > 0.0))
+    ++failures, fprintf(stderr, "waves do not move as they should\n");
+  /* A step that is not stable ends in numbers that are none, and they do not pass. */
+  EXPECT(plaquette_waves_advance(made, 400, 100.0, 1, verdict), PLAQUETTE_NOT_VERIFIED, "failed");
+  OK(plaquette_waves_get_state(made, state, size));
+  copy = made;
+  OK(plaquette_waves_free(&made));
+  NO_HANDLE(plaquette_waves_get_state(copy, state, size));
+  NO_HANDLE(plaquette_waves_free(&copy));
+}
+
 static void freed_handles(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_solver solver = {0}, copy;
   plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
@@ -405,6 +477,7 @@ int main(void) {
   wrong_solves(lattice, gauge);
   wrong_memory(lattice, gauge);
   wrong_modes();
+  waves();
   freed_handles(lattice, gauge);
   threads(gauge, 3);
   threads(gauge, 1);

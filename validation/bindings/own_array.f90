@@ -85,6 +85,7 @@ program own_array
 
   call smeared_sources()
   call modes_out_and_in()
+  call waves_in_time()
   spinors%memory = plaquette_on_device
   code = plaquette_propagator_copy(quark, columns, 2 * size(columns, kind=c_size_t), spinors)
   call require(code == merge(plaquette_unusable_input, plaquette_not_available, plaquette_has_gpu() == 1), &
@@ -170,6 +171,42 @@ contains
     call check(plaquette_lattice_free(small))
   end subroutine
 
+  !> Light between reflecting sides of two tetrahedra: it moves, and its energy does not grow.
+  subroutine waves_in_time()
+    type(plaquette_waves) :: waves
+    type(plaquette_wave_mesh) :: mesh
+    type(plaquette_wave_options) :: options
+    real(c_double), target :: vertices(3, 5)
+    integer(c_int), target :: elements(4, 2)
+    real(c_double), allocatable :: state(:, :, :, :), positions(:, :, :)
+    real(c_double) :: before(1), after(1), dt, time, verdict(2)
+    integer(c_int64_t) :: shape_of(4)
+    vertices = reshape([0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1], [3, 5])
+    elements = reshape([0, 1, 2, 3, 4, 3, 2, 1], [4, 2])
+    mesh%vertices = c_loc(vertices)
+    mesh%vertex_count = 5
+    mesh%elements = c_loc(elements)
+    mesh%element_count = 2
+    options%equations = plaquette_maxwell
+    call check(plaquette_waves_create_on_mesh(waves, mesh, options))
+    call check(plaquette_waves_extents(waves, shape_of))
+    call require(all(shape_of == [1, 6, 2, 20]), 'two elements of order 3 have 20 nodes each')
+    allocate (state(20, 2, 6, 1), positions(3, 20, 2))
+    call check(plaquette_waves_positions(waves, positions, size(positions, kind=c_size_t)))
+    state = 0
+    state(:, :, 5, 1) = sin(positions(1, :, :))
+    call check(plaquette_waves_set_state(waves, state, size(state, kind=c_size_t), 0.5_c_double))
+    call check(plaquette_waves_energies(waves, before, 1_c_size_t))
+    call check(plaquette_waves_stable_step(waves, dt))
+    call check(plaquette_waves_advance(waves, 3_c_int64_t, dt, 1, verdict))
+    call check(plaquette_waves_energies(waves, after, 1_c_size_t))
+    call check(plaquette_waves_get_state(waves, state, size(state, kind=c_size_t)))
+    call check(plaquette_waves_time(waves, time))
+    call require(verdict(1) <= verdict(2) .and. abs(time - 0.5_c_double - 3 * dt) < 1e-14_c_double .and. &
+      after(1) > 0 .and. after(1) < before(1) .and. maxval(abs(state(:, :, 3, 1))) > 0, 'light moves, and none is made')
+    call check(plaquette_waves_free(waves))
+  end subroutine
+
   subroutine check(result)
     integer(c_int), intent(in) :: result
     if (result == plaquette_success) return
@@ -193,10 +230,14 @@ contains
     type(plaquette_overlap_options) :: overlap
     type(plaquette_smearing) :: smearing
     type(plaquette_modes) :: modes
+    type(plaquette_wave_options) :: waves
+    type(plaquette_wave_box) :: box
+    type(plaquette_wave_mesh) :: mesh
     all_sizes_are_right = c_sizeof(lattice_options) == lattice_options%size .and. c_sizeof(layout) == layout%size .and. &
       c_sizeof(action) == action%size .and. c_sizeof(spinors) == spinors%size .and. c_sizeof(rule) == rule%size .and. &
       c_sizeof(source) == source%size .and. c_sizeof(krylov) == krylov%size .and. &
       c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size .and. &
-      c_sizeof(smearing) == smearing%size .and. c_sizeof(modes) == modes%size
+      c_sizeof(smearing) == smearing%size .and. c_sizeof(modes) == modes%size .and. &
+      c_sizeof(waves) == waves%size .and. c_sizeof(box) == box%size .and. c_sizeof(mesh) == mesh%size
   end function
 end program

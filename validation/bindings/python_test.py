@@ -394,6 +394,53 @@ class Calls(unittest.TestCase):
         gc.collect()
         self.assertTrue(solver.solve(plaquette.Source("wall", momentum=(1, 0, 0))).verdict)
 
+    def test_waves_on_a_mesh_of_the_caller(self):
+        """Sound between rigid walls of a cube of six tetrahedra: p = cos(pi x) cos(pi t), u = sin(pi x) sin(pi t). Order 7
+        leaves (pi / 2)^8 / 8! = 9e-4."""
+        corners = [[0, 1, 3, 7], [0, 1, 5, 7], [0, 2, 3, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 4, 6, 7]]
+        vertices = np.array([[n >> 2, n >> 1 & 1, n & 1] for n in range(8)], float)
+        with plaquette.Waves(vertices, corners, np.ones((6, 2)), order=7, columns=2) as waves:
+            self.assertEqual(waves.shape, (2, 4, 6, 120))
+            np.testing.assert_array_equal(waves.elements, np.arange(6))
+            x = np.pi * waves.positions[..., 0]
+            state = np.zeros(waves.shape)
+            state[:, 0] = np.array([1.0, 3.0])[:, None, None] * np.cos(x)
+            waves.set_state(np.asfortranarray(state))
+            self.assertAlmostEqual(waves.energies[0], 0.25, delta=2e-3)
+            verdict = waves.advance(40)
+            self.assertTrue(verdict, str(verdict))
+            self.assertIn("textbook", str(verdict))
+            t = np.pi * waves.time
+            self.assertGreater(t, 0.1)
+            out = waves.state(np.empty(waves.shape))
+            np.testing.assert_allclose(out[0, 0], np.cos(x) * np.cos(t), atol=2e-3)
+            np.testing.assert_allclose(out[0, 1], np.sin(x) * np.sin(t), atol=2e-3)
+            np.testing.assert_allclose(out[1], 3.0 * out[0], atol=1e-12)
+            self.assertFalse(waves.advance(1, judge=False))
+            state[...] = 1.0  # nothing moves
+            waves.set_state(np.where(np.arange(4)[:, None, None] == 0, state, 0.0))
+            self.assertIn("failed", str(waves.advance(1)))
+            refused = [lambda: waves.set_state(state[:1]), lambda: waves.set_state(np.full(waves.shape, np.nan)),
+                       lambda: waves.state(np.empty(waves.shape, np.float32)), lambda: waves.advance(1, np.nan),
+                       lambda: plaquette.Waves(vertices, [[0, 1, 2, 8]]), lambda: plaquette.Waves(vertices, np.ones((2, 4))),
+                       lambda: plaquette.Waves(vertices, [[0, 1, 2, 3]] * 2), lambda: plaquette.Waves(vertices[:, :2], corners),
+                       lambda: plaquette.Waves(np.full((8, 3), np.inf), corners), lambda: plaquette.Waves(vertices, corners, [[1]]),
+                       lambda: plaquette.Waves.box((0, 1, 1)), lambda: plaquette.Waves.read("/no/such/file.msh"),
+                       lambda: plaquette.Waves.box(equations="heat"), lambda: plaquette.Waves.box(precision="half")]
+            for n, call in enumerate(refused):
+                with self.subTest(n=n), self.assertRaises(plaquette.PlaquetteError) as raised:
+                    call()
+                self.assertEqual(raised.exception.code, 2)
+            state = waves.state()
+        with self.assertRaises(plaquette.PlaquetteError):
+            waves.set_state(state)
+        light = plaquette.Waves.box((2, 2, 2), periodic=(True, True, True), equations="maxwell", order=5)
+        wave = np.zeros(light.shape)
+        wave[0, 2] = wave[0, 4] = np.sin(np.pi * light.positions[..., 0])  # Hz and Ey
+        light.set_state(wave, time=0.25)
+        self.assertTrue(light.advance(10))
+        np.testing.assert_allclose(light.state()[0, 4], np.sin(np.pi * (light.positions[..., 0] - light.time + 0.25)), atol=2e-2)
+
     def test_threads_solve_at_once(self):
         pions = [None] * 3
 

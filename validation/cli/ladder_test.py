@@ -27,6 +27,22 @@ def rungs():
     return [os.path.relpath(path, ROOT) for path in sorted(glob.glob(os.path.join(ROOT, "ladder", "*", "[0-9]*")))]
 
 
+#: Functions, and numbers that have a name.
+KNOWN = {"cos", "sin", "ln", "sign", "is", "i", "e", "flux"}
+
+
+def symbols_of(chapter):
+    """The symbols of a chapter's theory and sentences: without indices, and no words behind a formula."""
+    found = set()
+    for line in re.findall(r"(?m)^    (.*=.*)$", chapter.split("\n## The program")[0]):
+        formula = re.sub(r"\s{3,}(?:[a-z]{3,}|a [a-z]).*", "", line)
+        found |= set(re.findall(r"[A-Za-z\u0370-\u03ff]+\u0302?", re.sub(r"_\w+", "", formula)))
+    sentences = re.sub(r"(?m)^    .*$|`[^`]*`|\]\([^)]*\)", "", chapter)
+    found |= set(re.findall(r"[\u0370-\u03ff]", sentences))
+    found |= set(re.findall(r"(?<![\w.'*])([A-Z])(?=[\s,;:()⁺⁻'_=])(?! [A-Za-z]{2,})", sentences))
+    return found - KNOWN
+
+
 class Driver(unittest.TestCase):
     def test_a_wrong_rung_fails(self):
         for ladder, words in (("off", "rung 2: 2.7e-04 from rung 1, expected at most 1.0e-04"), ("nan", "rung 2"),
@@ -81,6 +97,33 @@ class Pages(unittest.TestCase):
             self.assertIn(name, text_of("docs", "book", "README.md"))
             if ladder != "-":
                 self.assertTrue(rung[0] == "0" or glob.glob(os.path.join(ROOT, "ladder", ladder, rung[0] + "_*")), name)
+
+    def test_symbols_are_defined_where_they_stand(self):
+        self.assertEqual(symbols_of("# 1. Title\n\n    Y_a = ω X⁺ e        the rest\n\n## The program"), {"Y", "X", "ω"})
+        for path in sorted(glob.glob(BOOK + "/*.md")):
+            text = text_of(path)
+            defined = set(re.findall(r"\*\*([^*]+)\*\*", "".join(re.findall(r"(?m)^\| Symbols (?:.*\n\|)*.*", text))))
+            self.assertLessEqual(symbols_of(text), defined, f"{path}: each symbol stands in bold in the table 'Symbols'")
+
+    def test_the_book_is_built_without_a_warning(self):
+        python = next((p for p in (sys.executable, "/usr/bin/python3")
+                       if subprocess.run([p, "-c", "import sphinx, myst_parser"], capture_output=True).returncode == 0), None)
+        if python is None:
+            self.skipTest("Sphinx or MyST was not found")
+        with tempfile.TemporaryDirectory() as out:
+            result = subprocess.run([python, "-B", "-m", "sphinx", "-q", "-W", "-c", os.path.join(ROOT, "docs"), "-b", "html", ROOT, out],
+                                    capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("_images/overlap_tour.png", text_of(out, "docs", "book", "overlap.html"))
+
+    def test_pictures_are_as_wide_as_a_page_and_small(self):
+        for pattern in ("docs/book/pictures/*", "plots/*.png", "miniapps/*/*.png", "validation/results/*.png"):
+            for path in glob.glob(os.path.join(ROOT, pattern)):
+                with open(path, "rb") as file:
+                    data = file.read()
+                self.assertLessEqual(len(data), 60000, path)
+                if path.endswith(".png"):
+                    self.assertLessEqual(int.from_bytes(data[16:20], "big"), 850, path)
 
     def test_patches_of_exercises_apply(self):
         folder = os.path.join(BOOK, "exercises")

@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import runpy
+import struct
 import subprocess
 import sys
 import tempfile
@@ -200,6 +201,11 @@ class PlotsTest(FolderTest):
             json.dump(report, file)
         return self.path("report.json")
 
+    def size_of(self, name):
+        """Width and height of a PNG."""
+        with open(self.path(name), "rb") as file:
+            return struct.unpack(">II", file.read(24)[16:])
+
     def refused(self, status, script, *arguments):
         result = self.run_script(script, *arguments)
         self.assertEqual(result.returncode, status, result.stderr)
@@ -253,6 +259,26 @@ class PlotsTest(FolderTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(os.path.exists(picture))
         self.assertIn("all stages", self.refused(2, "overlap_picture.py", self.report(), "-o", self.path("p.png")))
+
+    def test_the_circle_and_the_flow_are_drawn_from_runs_at_several_rho(self):
+        reports = [made_up_report() for _ in range(3)]
+        for n, report in enumerate(reports):
+            report["parameters"]["rho"] = 1.0 + n / 10
+            report["observables"] = {"kernel": {"eigenvalues": [0.1 - n / 10, -0.2]}, "index": 1}
+        reports[0]["observables"]["overlap"] = {"eigenvalues": [[0.0, 0.0], [0.02, 0.2], [0.02, -0.2]],
+                                                "chirality_plus": {"zero_modes": 1}, "chirality_minus": {"zero_modes": 0}}
+        first, *others = self.written(reports)
+        result = self.run_script("overlap_tour.py", first, *others, "-o", self.path("tour.png"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLessEqual(self.size_of("tour.png")[0], 850)
+        self.assertIn("modes of D in the first report", self.refused(2, "overlap_tour.py", *others, "-o", self.path("p.png")))
+
+    def test_pictures_of_the_book_are_drawn(self):
+        result = self.run_script("schematics.py", "--output", self.folder.name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for name in ("hop", "lanes", "schur", "halo", "reliable"):
+            self.assertLessEqual(self.size_of(name + ".png")[0], 850)
+        self.assertIn("expected one of hop", self.refused(2, "schematics.py", "dance", "--output", self.folder.name))
 
     def test_the_basis_of_the_overlap_propagator_on_the_gpu_and_on_the_host(self):
         for place, factor in (("device", 1.0), ("host", 1.25)):

@@ -147,7 +147,7 @@ class Help(CommandLineTest):
 class MassOfAFile(CommandLineTest):
     def test_must_be_given(self):
         for app in ("mixed-precision-solver", "multigrid"):
-            result = run("--gauge", os.path.join(ROOT, "data", "beta6.0_8x8x8x16.nersc"), "--dryrun", program=program(app))
+            result = run("--gauge", os.path.join(ROOT, "data", "beta6.0_6x6x6x12.nersc"), "--dryrun", program=program(app))
             self.assertEqual(result.status, UNUSABLE, result.out)
             self.assertIn("expected --kappa or --mass with it, found none", result.err)
 

@@ -57,7 +57,7 @@ class Script(unittest.TestCase):
                                  (("learn", "exercise", "99"), "there is no exercise 99"),
                                  (("kernel", "hopping", "triple", "18"), "PRECISION is one of double single half"),
                                  (("sweep", "coarse", "slow"), "sweep coarse takes nothing or 'quick'"),
-                                 (("demo", "overlap"), "demo takes nothing or 'multigrid'"),
+                                 (("demo", "dance"), "demo takes nothing, 'multigrid' or 'overlap'"),
                                  (("test", "--gpu", "--bundle", "/none"), "is no bundle")):
             with self.subTest(arguments=arguments):
                 result = run(*arguments)

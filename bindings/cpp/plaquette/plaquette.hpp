@@ -51,8 +51,9 @@ const char* text_of(code what);
 /// The one exception that this interface throws.
 class error : public std::runtime_error {
  public:
+  /// Makes an error of a code.
   error(code which, const std::string& what) : std::runtime_error(what), code_(which) {}
-  code which() const { return code_; }
+  code which() const { return code_; }  ///< returns the code
 
  private:
   code code_;
@@ -63,8 +64,10 @@ const char* version();
 
 // ---- Lattices and links. Directions are numbered x, y, z, t = 0, 1, 2, 3.
 
+/// Numbers of x, y, z, t.
 using coordinate = std::array<int, 4>;
 
+/// How a lattice is divided and computed on.
 struct lattice_options {
   coordinate grid{0, 0, 0, 0};                ///< ranks in each direction; zeros: the grid of smallest surface
   std::optional<int> fortran_communicator{};  ///< of the ranks (see mpi.hpp); without, this process alone
@@ -77,23 +80,25 @@ struct lattice_options {
 /// A periodic lattice, and the box of it that this rank holds. Extents of the box are even.
 class lattice {
  public:
+  /// Makes a lattice. Collective.
   explicit lattice(const coordinate& extents, const lattice_options& options = {});
-  coordinate extents() const;
-  coordinate grid() const;
-  coordinate local() const;   ///< extents of this rank's box
-  coordinate origin() const;  ///< coordinate of its first site
-  int rank() const;
-  int ranks() const;
-  std::int64_t local_volume() const;
+  coordinate extents() const;         ///< of the whole lattice
+  coordinate grid() const;            ///< of ranks
+  coordinate local() const;           ///< extents of this rank's box
+  coordinate origin() const;          ///< coordinate of its first site
+  int rank() const;                   ///< of this process
+  int ranks() const;                  ///< over which the lattice is divided
+  std::int64_t local_volume() const;  ///< sites of the box
 
   struct state;
-  explicit lattice(std::shared_ptr<state> s) : state_(std::move(s)) {}
-  const std::shared_ptr<state>& get() const { return state_; }
+  explicit lattice(std::shared_ptr<state> s) : state_(std::move(s)) {}  ///< for the library
+  const std::shared_ptr<state>& get() const { return state_; }          ///< for the library
 
  private:
   std::shared_ptr<state> state_;
 };
 
+/// Which coordinate runs fastest in an array.
 enum class site_order { x_fastest, t_fastest };
 /// Where an array lies. Arrays of the device are memory of a GPU of this process, as cudaMalloc and cudaMallocManaged
 /// make it. Work that is queued on that GPU is waited for before they are read. They pass through memory of the host.
@@ -105,35 +110,41 @@ enum class memory { host, device };
 ///
 /// and its imaginary part `imaginary` behind. Strides are counted in reals and may be negative.
 struct link_layout {
-  std::int64_t first = 0;
-  std::array<std::int64_t, 4> site{}, direction{};
-  std::int64_t row = 6, column = 2, imaginary = 1;
+  std::int64_t first = 0;                   ///< place of the first number
+  std::array<std::int64_t, 4> site{};       ///< strides of x, y, z, t
+  std::array<std::int64_t, 4> direction{};  ///< places of the four links
+  std::int64_t row = 6;                     ///< stride in a matrix
+  std::int64_t column = 2;                  ///< stride in a row
+  std::int64_t imaginary = 1;               ///< from a real part to its imaginary one
   /// Sites in an order of their own: where each begins, for sites with x fastest, in place of `site`.
   std::span<const std::int64_t> places{};
   /// What links that leave the lattice in direction mu have been multiplied by; it is taken out of them. (The boundary
   /// condition of quarks is part of the action.)
   std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, 1.0};
   bool staggered_phases = false;  ///< signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1, as MILC has them, are taken out too
-  api::memory memory = api::memory::host;
+  api::memory memory = api::memory::host;  ///< where the array lies
 
   /// Returns the layout of [site][mu][i][j], 72 reals a site.
   static link_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
 };
 
+/// Kinds of smearing of links.
 enum class smearing_kind {
   stout,  ///< Morningstar, Peardon, hep-lat/0311018
   ape,    ///< Albanese et al., Phys. Lett. B 192 (1987) 163
   hyp     ///< Hasenfratz, Knechtli, hep-lat/0103029
 };
+/// How links are smeared.
 struct link_smearing {
-  smearing_kind kind = smearing_kind::stout;
-  int steps = 1;
+  smearing_kind kind = smearing_kind::stout;  ///< which one
+  int steps = 1;                              ///< how often
   double weight = 0.1;   ///< rho of stout; alpha of APE, of (1 - alpha) U + alpha / n sum of n staples
   bool spatial = false;  ///< stout and APE: only spatial links are smeared, and with spatial staples
   std::array<double, 3> alpha{0.75, 0.6, 0.3};  ///< of HYP
 };
 struct flow_result;
 struct fixed_gauge;
+/// Conditions on a gauge.
 enum class gauge_condition { landau, coulomb };
 
 /// Links in SU(3), double precision.
@@ -143,6 +154,7 @@ class gauge_field {
   /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3). An address of
   /// a GPU in place of one of the host is known once this library uses a GPU.
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
+  /// Does the same with numbers of single precision.
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
   /// Reads a file: NERSC, ILDG, SciDAC, MILC, openQCD.
   static gauge_field read(const lattice& on, const std::string& file);
@@ -151,7 +163,7 @@ class gauge_field {
   /// Writes an ILDG file. An existing one is kept, and error(output_failed) thrown, unless `replace`.
   void write(const std::string& file, bool replace = false) const;
 
-  const lattice& on() const { return lattice_; }
+  const lattice& on() const { return lattice_; }  ///< returns their lattice
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
   /// Returns smeared links.
@@ -162,8 +174,9 @@ class gauge_field {
   fixed_gauge fixed(gauge_condition condition, double tolerance = 1e-12, int sweep_limit = 10000) const;
 
   struct state;
-  gauge_field(lattice on, std::shared_ptr<const state> s) : lattice_(std::move(on)), state_(std::move(s)) {}
-  const std::shared_ptr<const state>& get() const { return state_; }
+  gauge_field(lattice on, std::shared_ptr<const state> s)
+      : lattice_(std::move(on)), state_(std::move(s)) {}              ///< for the library
+  const std::shared_ptr<const state>& get() const { return state_; }  ///< for the library
 
  private:
   lattice lattice_;
@@ -172,8 +185,11 @@ class gauge_field {
 
 /// The flow at one time, in lattice units, by the clover field strength.
 struct flow_point {
-  double time = 0.0, energy_density = 0.0, charge = 0.0;
+  double time = 0.0;            ///< of the flow
+  double energy_density = 0.0;  ///< E
+  double charge = 0.0;          ///< topological
 };
+/// The gradient flow of links.
 struct flow_result {
   std::vector<flow_point> history{};  ///< at time 0 and after each step
   std::optional<double> t0{};         ///< where t^2 E passes 0.3, if it does
@@ -181,12 +197,13 @@ struct flow_result {
 };
 /// Returns the points of a flow's history. Throws error(unusable_input) for times that make no sense.
 std::size_t flow_points(double time, double step);
+/// Links in a gauge, and how well they are.
 struct fixed_gauge {
-  gauge_field links;        ///< g(x) U_mu(x) g(x+mu)^+
-  double functional = 0.0;  ///< average of Re tr U / 3 over the directions of the condition
-  double theta = 0.0;       ///< average of tr Delta^2 / 3, Delta the lattice divergence of A
-  int sweeps = 0;
-  bool converged = false;
+  gauge_field links;                      ///< g(x) U_mu(x) g(x+mu)^+
+  double functional = 0.0;                ///< average of Re tr U / 3 over the directions of the condition
+  double theta = 0.0;                     ///< average of tr Delta^2 / 3, Delta the lattice divergence of A
+  int sweeps = 0;                         ///< that were made
+  bool converged = false;                 ///< where theta meets its tolerance
   std::vector<std::complex<double>> g{};  ///< of this rank's box: [site][i][j], x fastest, 9 numbers a site
 };
 
@@ -195,11 +212,12 @@ class device_memory {
  public:
   /// Throws error(not_available) where there is no GPU.
   device_memory(const lattice& on, std::size_t bytes);
-  void* address() const;
-  std::size_t size() const;
-  int device() const;  ///< number of the GPU, as CUDA counts them in this process
-  /// Copy the first bytes. Throw error(unusable_input) where there are more than size().
+  void* address() const;     ///< on the GPU
+  std::size_t size() const;  ///< in bytes
+  int device() const;        ///< number of the GPU, as CUDA counts them in this process
+  /// Copies the first bytes. Throws error(unusable_input) where there are more than size().
   void write(std::span<const std::byte> from) const;
+  /// Copies them back, alike.
   void read(std::span<std::byte> to) const;
 
  private:
@@ -213,35 +231,39 @@ class device_memory {
 /// M = (1 + 3 nu/xi0 + m + C) - 1/2 sum of the hops, C the clover term; isotropic by default, where the diagonal is
 /// 4 + m. A spinor that crosses the boundary forwards takes the phase.
 struct action {
-  double mass = 0.0;
-  double csw = 0.0;                      ///< of the clover term
-  std::optional<double> csw_temporal{};  ///< of planes with time; without, csw
-  double anisotropy = 1.0;               ///< xi0
-  double nu = 1.0;
-  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};
+  double mass = 0.0;                                                        ///< m
+  double csw = 0.0;                                                         ///< of the clover term
+  std::optional<double> csw_temporal{};                                     ///< of planes with time; without, csw
+  double anisotropy = 1.0;                                                  ///< xi0
+  double nu = 1.0;                                                          ///< of the hops in space
+  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};  ///< of hops that leave the lattice forwards
 
   /// Returns m for an isotropic kappa = 1 / (2 (4 + m)).
   static double mass_of_kappa(double kappa) { return 0.5 / kappa - 4.0; }
 };
 
+/// Bases of gamma matrices, named after programs that have them; docs/calling.md says more.
 enum class gamma_basis { degrand_rossi, nonrelativistic, dirac_pauli, openqcd, tmlqcd };
 
 /// Where spinors stand in an array of doubles: the real part of spin s, colour c of column n at
 ///
 ///     first + sum_nu x_nu site[nu] + s spin + c colour + n column
 struct spinor_layout {
-  std::int64_t first = 0;
-  std::array<std::int64_t, 4> site{};
-  std::int64_t spin = 6, colour = 2, imaginary = 1;
-  std::int64_t column = 0;  ///< from one right-hand side to the next
-  std::span<const std::int64_t> places{};
-  gamma_basis basis = gamma_basis::degrand_rossi;
-  api::memory memory = api::memory::host;
+  std::int64_t first = 0;                          ///< place of the first number
+  std::array<std::int64_t, 4> site{};              ///< strides of x, y, z, t
+  std::int64_t spin = 6;                           ///< stride of spins
+  std::int64_t colour = 2;                         ///< stride of colours
+  std::int64_t imaginary = 1;                      ///< from a real part to its imaginary one
+  std::int64_t column = 0;                         ///< from one right-hand side to the next
+  std::span<const std::int64_t> places{};          ///< as those of links
+  gamma_basis basis = gamma_basis::degrand_rossi;  ///< of the spins
+  api::memory memory = api::memory::host;          ///< where the array lies
 
   /// Returns the layout of [column][site][spin][colour], 24 reals a site.
   static spinor_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
 };
 
+/// Kinds of sources.
 enum class source_kind {
   point,     ///< 1 at one site
   wall,      ///< exp(i p x) at every site of a time slice, p = 2 pi momentum / L
@@ -249,13 +271,14 @@ enum class source_kind {
   z2,        ///< random signs at every site of a time slice, the same for all spins and colours
   z4,        ///< random numbers 1, i, -1, -i, alike
 };
+/// A right-hand side for each spin and colour.
 struct source {
-  source_kind kind = source_kind::point;
-  coordinate position{0, 0, 0, 0};  ///< of a wall and of noise only the time counts
-  double radius = 2.0;              ///< of the Gaussian
-  int steps = 5;                    ///< of its smearing
-  std::array<int, 3> momentum{0, 0, 0};
-  std::uint64_t seed = 1;  ///< of the noise
+  source_kind kind = source_kind::point;  ///< which one
+  coordinate position{0, 0, 0, 0};        ///< of a wall and of noise only the time counts
+  double radius = 2.0;                    ///< of the Gaussian
+  int steps = 5;                          ///< of its smearing
+  std::array<int, 3> momentum{0, 0, 0};   ///< of a wall
+  std::uint64_t seed = 1;                 ///< of the noise
   /// What the hops of a Gaussian's smearing have, as smeared links; without, the solver's.
   std::optional<gauge_field> smearing_links{};
 };
@@ -264,8 +287,8 @@ struct source {
 
 /// Whether a result may be used. Nothing passes that was not judged.
 struct verdict {
-  bool passed = false;
-  bool judged = false;
+  bool passed = false;     ///< where it may be used
+  bool judged = false;     ///< by the independent operator
   double worst = 0.0;      ///< the largest residual by the independent operator
   double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and what rounding leaves
   std::string text{};      ///< a sentence for a person
@@ -274,18 +297,21 @@ struct verdict {
 /// One right-hand side. Residuals are |b - M x| / |b|: iterated by the solver; recomputed by the operators that solved;
 /// and recomputed in double by the reference operator of the CPU, which had no part in the solve.
 struct column_result {
-  double iterated = 0.0, device = 0.0, reference = 0.0;
+  double iterated = 0.0;   ///< by the solver
+  double device = 0.0;     ///< by the operators that solved
+  double reference = 0.0;  ///< by the reference operator
   double tolerance = 0.0;  ///< that `reference` has to meet
-  int iterations = 0;
-  bool passed = false;
-  std::string status{};  ///< "converged", "iteration limit", "stagnation", ...
+  int iterations = 0;      ///< of the solver
+  bool passed = false;     ///< where `reference` meets its tolerance
+  std::string status{};    ///< "converged", "iteration limit", "stagnation", ...
 };
 
+/// How a solve ended.
 struct solve_report {
-  std::vector<column_result> columns{};
-  double seconds = 0.0;          ///< of the solve
-  double judging_seconds = 0.0;  ///< of the reference residuals
-  api::verdict verdict() const;
+  std::vector<column_result> columns{};  ///< one a right-hand side
+  double seconds = 0.0;                  ///< of the solve
+  double judging_seconds = 0.0;          ///< of the reference residuals
+  api::verdict verdict() const;          ///< of all columns
   /// success, no_convergence where a solver stopped early, not_verified where it claimed more than it had reached.
   code outcome() const;
 };
@@ -293,6 +319,7 @@ struct solve_report {
 /// Mesons psibar Gamma psi, Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d with number a + 2 b + 4 c + 8 d.
 enum class meson : int { scalar = 0, gamma_x = 1, gamma_y = 2, gamma_z = 4, gamma_t = 8, pseudoscalar = 15 };
 
+/// Styles of files of propagators.
 enum class propagator_style {
   scidac,  ///< one field as Chroma writes it, DeGrand-Rossi basis
   etmc     ///< twelve fields as tmLQCD writes them, in its basis
@@ -301,10 +328,10 @@ enum class propagator_style {
 /// The twelve columns of M^-1 from one source; they do not change any more.
 class propagator {
  public:
-  const solve_report& report() const;
-  api::verdict verdict() const { return report().verdict(); }
-  const api::source& from() const;
-  const lattice& on() const;
+  const solve_report& report() const;                          ///< of its solve
+  api::verdict verdict() const { return report().verdict(); }  ///< of all twelve columns
+  const api::source& from() const;                             ///< what it was solved for
+  const lattice& on() const;                                   ///< returns its lattice
   /// Correlators, a number a time of the whole lattice, summed over space, spins and colours.
   std::vector<double> pion() const;
   std::vector<double> rho() const;  ///< averaged over three polarisations, positive
@@ -326,8 +353,8 @@ class propagator {
   static propagator read(const lattice& on, const std::string& file);
 
   struct state;
-  explicit propagator(std::shared_ptr<const state> s) : state_(std::move(s)) {}
-  const std::shared_ptr<const state>& get() const { return state_; }
+  explicit propagator(std::shared_ptr<const state> s) : state_(std::move(s)) {}  ///< for the library
+  const std::shared_ptr<const state>& get() const { return state_; }             ///< for the library
 
  private:
   std::shared_ptr<const state> state_;
@@ -335,37 +362,43 @@ class propagator {
 
 // ---- Solvers
 
+/// Where a solver works.
 enum class device { cpu, gpu };
+/// Precisions of numbers.
 enum class precision { double_, single, half };
 
 /// Returns whether this library and this machine have a GPU to use.
 bool has_gpu();
 
+/// When a solve stops, and whether it is judged.
 struct rule {
-  double tolerance = 1e-10;  ///< of |b - M x| / |b|
-  int iteration_limit = 10000;
-  bool judge = true;  ///< by the reference operator; without, nothing passes
+  double tolerance = 1e-10;     ///< of |b - M x| / |b|
+  int iteration_limit = 10000;  ///< of a column
+  bool judge = true;            ///< by the reference operator; without, nothing passes
 };
 
+/// Of make_propagator_solver.
 struct krylov_options {
-  api::device device = api::device::cpu;
-  precision outer = precision::double_;  ///< of the solution
-  precision inner = precision::single;   ///< of the iterations: mixed precision with reliable updates
-  int columns = 12;                      ///< right-hand sides that are solved at once
+  api::device device = api::device::cpu;  ///< that solves
+  precision outer = precision::double_;   ///< of the solution
+  precision inner = precision::single;    ///< of the iterations: mixed precision with reliable updates
+  int columns = 12;                       ///< right-hand sides that are solved at once
 };
+/// Of make_multigrid_solver.
 struct multigrid_options {
-  api::device device = api::device::cpu;
-  int levels = 3;           ///< at most
-  int null_vectors = 0;     ///< of each chirality; 0: chosen for the lattice
-  bool tune = false;        ///< tries shapes of the cycle, which pays where many sources follow
-  bool half_cycle = false;  ///< cycles in half precision on the finest lattice
-  int columns = 12;
-  std::uint64_t seed = 1;
+  api::device device = api::device::cpu;  ///< that solves
+  int levels = 3;                         ///< at most
+  int null_vectors = 0;                   ///< of each chirality; 0: chosen for the lattice
+  bool tune = false;                      ///< tries shapes of the cycle, which pays where many sources follow
+  bool half_cycle = false;                ///< cycles in half precision on the finest lattice
+  int columns = 12;                       ///< right-hand sides that are solved at once
+  std::uint64_t seed = 1;                 ///< of the null vectors
 };
 
 /// Solves M x = b.
 class solver {
  public:
+  /// Solves for a propagator.
   propagator solve(const source& from, const api::rule& rule = {});
   /// Solves for a sequential propagator: b(x) = e^(i p x) Gamma S(x) on time slice `time`, S another propagator, else
   /// 0. (Martinelli, Sachrajda, Nucl. Phys. B 316 (1989) 355)
@@ -378,11 +411,11 @@ class solver {
   /// error(unusable_input) where an array is too small or holds a number that is not finite.
   solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
                      const api::rule& rule = {});
-  const gauge_field& links() const;
-  double setup_seconds() const;
+  const gauge_field& links() const;  ///< that M is made of
+  double setup_seconds() const;      ///< of making it
 
   struct state;
-  explicit solver(std::shared_ptr<state> s) : state_(std::move(s)) {}
+  explicit solver(std::shared_ptr<state> s) : state_(std::move(s)) {}  ///< for the library
 
  private:
   std::shared_ptr<state> state_;
@@ -396,10 +429,11 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
 /// M itself, in double precision.
 class dirac_operator {
  public:
+  /// Makes M on a device.
   dirac_operator(const gauge_field& links, const action& quarks, device where = device::cpu);
   /// Computes out = M in, or M^+ in.
   void apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout, bool dagger = false) const;
-  const lattice& on() const;
+  const lattice& on() const;  ///< returns its lattice
 
   struct state;
 
@@ -409,19 +443,21 @@ class dirac_operator {
 
 // ---- Overlap fermions: D = 1 + gamma_5 sign(H)
 
+/// Of make_overlap_solver.
 struct overlap_options {
-  api::device device = api::device::cpu;
-  double rho = 1.4;              ///< between 0 and 2
-  int kernel_modes = 8;          ///< of H, exact in the sign function
-  int modes = 4;                 ///< of D, taken out of the solves
-  double mode_tolerance = 1e-6;  ///< of the modes of D
-  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};
-  std::uint64_t seed = 1;
+  api::device device = api::device::cpu;                                    ///< that solves
+  double rho = 1.4;                                                         ///< between 0 and 2
+  int kernel_modes = 8;                                                     ///< of H, exact in the sign function
+  int modes = 4;                                                            ///< of D, taken out of the solves
+  double mode_tolerance = 1e-6;                                             ///< of the modes of D
+  std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};  ///< of hops that leave the lattice forwards
+  std::uint64_t seed = 1;                                                   ///< of the searches
 };
 
 /// Modes of H, or of D^+ D in one chirality: gamma_5 = +1 or -1.
 enum class mode_kind { kernel, plus, minus };
 
+/// Modes, and how good they are.
 struct mode_list {
   std::vector<double> values{};     ///< lambda of H, |lambda| ascending; or e of D^+ D, ascending
   std::vector<double> residuals{};  ///< |H v - lambda v|, or |D^+ D v - e v|, computed here
@@ -430,21 +466,25 @@ struct mode_list {
 
 /// Modes in memory of the caller: orthonormal vectors, a column each. Those of D^+ D have 0 in the other chirality.
 struct given_modes {
-  std::span<const double> values{}, vectors{};
-  spinor_layout layout{};
+  std::span<const double> values{};   ///< on the host
+  std::span<const double> vectors{};  ///< where the layout says
+  spinor_layout layout{};             ///< of the vectors
 };
 /// Modes that are not computed. None of H, or none of D^+ D: they are. Those of D^+ D are of both chiralities.
 struct overlap_modes_given {
-  given_modes kernel{}, plus{}, minus{};
+  given_modes kernel{};  ///< of H
+  given_modes plus{};    ///< of D^+ D, gamma_5 = +1
+  given_modes minus{};   ///< of D^+ D, gamma_5 = -1
 };
 
+/// Solves D(m) x = b, with modes of H and of D.
 class overlap_solver {
  public:
   /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
   /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
   /// function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
-  const lattice& on() const;
+  const lattice& on() const;                              ///< returns its lattice
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
   int mode_count(mode_kind of) const;                     ///< the same on all ranks; no communication
@@ -453,10 +493,10 @@ class overlap_solver {
   /// Copies the vectors of modes(of), a column each. Throws error(unusable_input), on all ranks, where the layout
   /// leaves the array or two numbers share a place. Collective.
   void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
-  double setup_seconds() const;
+  double setup_seconds() const;  ///< of making it
 
   struct state;
-  explicit overlap_solver(std::shared_ptr<state> s) : state_(std::move(s)) {}
+  explicit overlap_solver(std::shared_ptr<state> s) : state_(std::move(s)) {}  ///< for the library
 
  private:
   std::shared_ptr<state> state_;

@@ -54,12 +54,19 @@ void require_address_of_host(const void* address, const char* name);
 template <class Real>
 class array_on_host {
  public:
-  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. Collective.
-  array_on_host(std::span<Real> given, memory where, const lattice& on, const char* name)
+  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. It does so
+  /// where it is much longer than what it holds, since it is copied whole. Collective.
+  /// \param of_a_site  numbers that it holds
+  array_on_host(std::span<Real> given, memory where, const lattice& on, int of_a_site, const char* name)
       : given_(given), name_(name), is_copy_(where == memory::device) {
     on_all_ranks_or_none(on.get()->comm, [&] {
       if (!is_copy_) return require_address_of_host(given_.data(), name_);
       require_gpu();
+      constexpr std::size_t most = 64;
+      const std::int64_t numbers = of_a_site * on.local_volume();
+      if (given_.size() / most > static_cast<std::size_t>(numbers))
+        throw input_error(std::string(name_) + ": expected an array on a GPU of up to 64 times the " +
+                          std::to_string(numbers) + " numbers that it holds, found " + std::to_string(given_.size()));
       copy_.resize(given_.size());
       copy_from_gpu(copy_.data(), given_.data(), given_.size_bytes(), name_);
     });

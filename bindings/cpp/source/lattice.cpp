@@ -110,7 +110,7 @@ namespace {
 template <class Real>
 std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
                                                    const link_layout& layout) {
-  array_on_host<const Real> array(numbers, layout.memory, on, "array of links");
+  array_on_host<const Real> array(numbers, layout.memory, on, 72, "array of links");
   plaquette::link_layout where;
   where.first = layout.first;
   where.site = layout.site, where.direction = layout.direction;

@@ -137,7 +137,7 @@ vectors_handle vectors_of(overlap_solver::state& s, mode_kind of, const given_mo
         throw input_error(called + ": expected finite eigenvalues that ascend, found " +
                           std::to_string(given.values[i]) + " at place " + std::to_string(i));
   });
-  array_on_host<const double> array(given.vectors, given.layout.memory, on, called.c_str());
+  array_on_host<const double> array(given.vectors, given.layout.memory, on, spinor_reals * count, called.c_str());
   require_spinors(array.get(), true, count, given.layout, on, called.c_str());
   double other = 0.0;
   vectors_handle made = s.solver->import_vectors(count, chirality(of), [&](int n, spinor_configuration& to) {
@@ -303,7 +303,7 @@ void overlap_solver::copy_modes(mode_kind of, std::span<double> vectors, const s
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on(on, state_->options.device);
     const vectors_handle& modes = of == mode_kind::kernel ? state_->h.vectors : state_->modes.of(chirality(of)).vectors;
-    array_on_host<double> to(vectors, layout.memory, on, name(of));
+    array_on_host<double> to(vectors, layout.memory, on, spinor_reals * count(modes), name(of));
     require_spinors(to.get(), false, count(modes), layout, on, name(of));
     spinor_configuration vector(on.get()->geometry);
     for (int n = 0; n < count(modes); ++n) {

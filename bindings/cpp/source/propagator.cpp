@@ -131,7 +131,7 @@ propagator propagator::read(const lattice& on, const std::string& file) {
 void propagator::copy_to(std::span<double> numbers, const spinor_layout& layout) const {
   guarded([&] {
     const int columns = static_cast<int>(state_->columns.size());
-    array_on_host<double> to(numbers, layout.memory, state_->on, "array for a propagator");
+    array_on_host<double> to(numbers, layout.memory, state_->on, spinor_reals * columns, "array for a propagator");
     require_spinors(to.get(), false, columns, layout, state_->on, "array for a propagator");
     for (int n = 0; n < columns; ++n) put_spinor(to.get(), state_->columns[static_cast<std::size_t>(n)], n, layout);
     to.put();

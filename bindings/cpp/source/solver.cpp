@@ -37,17 +37,6 @@ plaquette::precision inner(precision p) {
   throw error(code::unusable_input, "precision: expected double, single or half");
 }
 
-void require_columns(int columns) {
-  if (columns < 1 || columns > most_columns)
-    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
-}
-
-double norm_of(const spinor_configuration& x, const communicator& comm) {
-  const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
-  return std::sqrt(sum[0]);
-}
-
 /// What solves a batch of right-hand sides on even sites; the solutions are fetched one by one.
 class batch_solver {
  public:
@@ -93,6 +82,17 @@ class multigrid_batches final : public batch_solver {
 };
 
 }  // namespace
+
+void require_columns(int columns) {
+  if (columns < 1 || columns > most_columns)
+    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
+}
+
+double norm_of(const spinor_configuration& x, const communicator& comm) {
+  const auto sum = cpu::sum_over_sites<1>(
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
+  return std::sqrt(sum[0]);
+}
 
 void require_rule(const rule& wanted) {
   if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
@@ -248,8 +248,8 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
     require_rule(wanted);
     require_columns(columns);
     const lattice& on = state_->links.on();
-    array_on_host<const double> from(b, layout.memory, on, "right-hand sides");
-    array_on_host<double> to(x, layout.memory, on, "solutions");
+    array_on_host<const double> from(b, layout.memory, on, spinor_reals * columns, "right-hand sides");
+    array_on_host<double> to(x, layout.memory, on, spinor_reals * columns, "solutions");
     require_spinors(from.get(), true, columns, layout, on, "right-hand sides");
     require_spinors(to.get(), false, columns, layout, on, "solutions");
     fields sources(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry)), solutions(sources);
@@ -351,8 +351,8 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
                            bool dagger) const {
   guarded([&] {
     const lattice& on = state_->links.on();
-    array_on_host<const double> from(in, layout.memory, on, "operator's input");
-    array_on_host<double> to(out, layout.memory, on, "operator's output");
+    array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input");
+    array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output");
     require_spinors(from.get(), true, 1, layout, on, "operator's input");
     require_spinors(to.get(), false, 1, layout, on, "operator's output");
     spinor_configuration x(on.get()->geometry), y(x);

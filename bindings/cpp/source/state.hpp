@@ -88,6 +88,10 @@ inline plaquette::complex<double> inner(const std::complex<double>& z) { return 
 /// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
 fermion_action inner(const action& quarks);
 
+/// Throws error(unusable_input) for a number of right-hand sides that makes no sense.
+void require_columns(int columns);
+/// Returns |x| over all ranks. Collective.
+double norm_of(const spinor_configuration& x, const communicator& comm);
 /// Throws error(unusable_input) for a tolerance or a limit that makes no sense.
 void require_rule(const rule& wanted);
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plaquette/waves.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "bindings/cpp/source/devices.hpp"
@@ -12,6 +16,7 @@
 #include "common/io/collective_error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
+#include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
 #include "cpu_ref/dg/textbook.hpp"
 
@@ -27,8 +32,7 @@ struct wave_solver::state {
 
 namespace {
 
-std::shared_ptr<wave_solver::state> solver_on(const simplex_mesh& mesh, const wave_options& options,
-                                              const communicator& ranks) {
+void require_options(const wave_options& options) {
   constexpr int highest_order = 9, most_columns = 1024;
   if (options.order < 1 || options.order > highest_order)
     throw error(code::unusable_input, "waves: expected an order from 1 to 9, found " + std::to_string(options.order));
@@ -38,17 +42,96 @@ std::shared_ptr<wave_solver::state> solver_on(const simplex_mesh& mesh, const wa
     throw error(code::unusable_input, "waves: expected upwinding from 0 to 1");
   if (options.precision == precision::half)
     throw error(code::unusable_input, "waves: expected double or single precision, found half");
+}
+
+/// Throws error(out_of_memory) before memory is taken that this machine has not. Counts a state, its register and
+/// right-hand side on this rank, and what judging a step takes: its begin, end and textbook.
+void require_memory(double elements, const wave_options& options) {
+  const double n = options.order, nodes = (n + 1.0) * (n + 2.0) * (n + 3.0) / 6.0;
+  const double fields = options.equations == waves::maxwell ? 6.0 : 4.0;
+  constexpr double states = 6.0, bytes_of_an_element = 500.0;  // its geometry, and its place in the mesh
+  const double needed = elements * (bytes_of_an_element + states * sizeof(double) * fields * nodes * options.columns);
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  char text[160];
+  std::snprintf(text, sizeof text, "waves: %.0f elements on a rank need %.3g GB of memory, this machine has %.3g GB",
+                elements, 1e-9 * needed, 1e-9 * there);
+  if (!(needed <= there)) throw error(code::out_of_memory, text);
+}
+
+std::shared_ptr<wave_solver::state> solver_on(const simplex_mesh& mesh, std::vector<medium> media,
+                                              const wave_options& options, const communicator& ranks) {
   if (mesh.dimension != 3) throw error(code::unusable_input, "waves: expected a mesh of tetrahedra, found triangles");
+  require_memory(static_cast<double>(mesh.size()) / ranks.size(), options);
   dg_problem problem;
   problem.equations = options.equations == waves::maxwell ? wave_equations::maxwell : wave_equations::acoustics;
   problem.upwinding = options.upwinding;
-  problem.media.assign(mesh.material_tags.size(), medium{});
+  problem.media = std::move(media);
   problem.boundaries.assign(mesh.boundary_tags.size(),
                             options.absorbing ? boundary_kind::absorbing : boundary_kind::reflecting);
   auto s = std::make_shared<wave_solver::state>(
       options, make_domain(mesh, partition_mesh(mesh, ranks.size()), options.order, problem, ranks));
   s->solver = make_wave_solver(s->domain, options.device, options.precision == precision::single, options.columns);
   return s;
+}
+
+/// Takes what can be no mesh for one before memory is taken for it.
+void require_mesh(const wave_mesh& given) {
+  const auto refuse = [](const std::string& what) { throw input_error("mesh of a caller: " + what); };
+  const std::size_t vertices = given.vertices.size() / 3, elements = given.elements.size() / 4;
+  const auto is_none = [](std::size_t numbers, std::size_t of_each) { return numbers == 0 || numbers % of_each != 0; };
+  if (is_none(given.vertices.size(), 3))
+    refuse("expected three coordinates a vertex, found " + std::to_string(given.vertices.size()));
+  if (is_none(given.elements.size(), 4))
+    refuse("expected four vertices an element, found " + std::to_string(given.elements.size()));
+  if (elements > static_cast<std::size_t>(most_elements) || vertices > 4 * elements)
+    refuse("expected up to " + std::to_string(most_elements) + " elements, and each vertex in one of them, found " +
+           std::to_string(elements) + " and " + std::to_string(vertices) + " vertices");
+  if (!given.media.empty() && given.media.size() != 2 * elements)
+    refuse("expected two numbers an element for media, or none, found " + std::to_string(given.media.size()));
+  for (std::size_t i = 0; i < given.vertices.size(); ++i)
+    if (!(std::abs(given.vertices[i]) <= 1e90))
+      refuse("vertex " + std::to_string(i / 3) + " has a coordinate that is not finite, or above 1e90");
+  for (std::size_t i = 0; i < given.elements.size(); ++i)
+    if (given.elements[i] < 0 || static_cast<std::size_t>(given.elements[i]) >= vertices)
+      refuse("element " + std::to_string(i / 4) + " names vertex " + std::to_string(given.elements[i]) + " of " +
+             std::to_string(vertices));
+  for (const double number : given.media)
+    if (!(std::isfinite(number) && number > 0.0))
+      refuse("expected finite numbers above 0 for media, found " + std::to_string(number));
+}
+
+/// Returns a number that differs where meshes do.
+std::uint32_t mark_of(const wave_mesh& mesh) {
+  std::uint32_t mark = 2166136261U;  // FNV-1a
+  const auto add = [&](const auto& numbers) {
+    for (const std::byte byte : std::as_bytes(numbers)) mark = (mark ^ static_cast<std::uint32_t>(byte)) * 16777619U;
+  };
+  add(mesh.vertices), add(mesh.elements), add(mesh.media);
+  return mark;
+}
+
+/// Returns the mesh, and the media of its materials: one of each pair of numbers.
+std::pair<simplex_mesh, std::vector<medium>> connected(const wave_mesh& given) {
+  simplex_mesh mesh;
+  std::vector<medium> media;
+  std::map<std::pair<double, double>, std::int16_t> numbers;
+  for (std::size_t i = 0; i < given.vertices.size(); i += 3)
+    mesh.vertices.push_back({given.vertices[i], given.vertices[i + 1], given.vertices[i + 2]});
+  for (std::size_t e = 0; e < given.elements.size() / 4; ++e) {
+    const auto corners = given.elements.subspan(4 * e, 4);
+    mesh.elements.push_back({corners[0], corners[1], corners[2], corners[3]});
+    const std::pair<double, double> two =
+        given.media.empty() ? std::pair{1.0, 1.0} : std::pair{given.media[2 * e], given.media[2 * e + 1]};
+    const auto [at, is_new] = numbers.try_emplace(two, static_cast<std::int16_t>(media.size()));
+    if (is_new) media.push_back({two.first, two.second});
+    if (media.size() > 32000) throw input_error("mesh of a caller: expected up to 32000 different media, found more");
+    mesh.materials.push_back(at->second);
+  }
+  mesh.material_tags.assign(media.size(), {});
+  const mesh_naming naming{"mesh of a caller"};
+  connect(mesh, {}, naming);
+  require_apart(mesh, naming);
+  return {std::move(mesh), std::move(media)};
 }
 
 void require_room(std::size_t length, std::int64_t size) {
@@ -70,15 +153,46 @@ wave_solver::wave_solver(const wave_box& box, const wave_options& options)
         shape.cells = box.cells;
         shape.low = box.low, shape.high = box.high;
         shape.periodic = box.periodic;
-        return solver_on(box_mesh(shape), options, ranks_of(options.fortran_communicator));
+        require_options(options);
+        const communicator ranks = ranks_of(options.fortran_communicator);
+        const std::int64_t elements = std::int64_t{6} * box.cells[0] * box.cells[1] * box.cells[2];
+        if (elements > most_elements)
+          throw error(code::unusable_input, "waves: expected up to " + std::to_string(most_elements) +
+                                                " elements, six a cell, found " + std::to_string(elements));
+        require_memory(static_cast<double>(elements) / ranks.size(), options);
+        return solver_on(box_mesh(shape), {medium{}}, options, ranks);
       })) {}
 
 wave_solver::wave_solver(const std::string& file, const wave_options& options)
-    : state_(guarded([&] { return solver_on(read_gmsh(file, 3), options, ranks_of(options.fortran_communicator)); })) {}
+    : state_(guarded([&] {
+        require_options(options);
+        const simplex_mesh mesh = read_gmsh(file, 3);
+        return solver_on(mesh, std::vector<medium>(mesh.material_tags.size()), options,
+                         ranks_of(options.fortran_communicator));
+      })) {}
+
+wave_solver::wave_solver(const wave_mesh& mesh, const wave_options& options)
+    : state_(guarded([&] {
+        require_options(options);
+        const communicator ranks = ranks_of(options.fortran_communicator);
+        std::pair<simplex_mesh, std::vector<medium>> made;
+        on_all_ranks_or_none(ranks, [&] {
+          require_mesh(mesh);
+          made = connected(mesh);
+        });
+        const double mark = mark_of(mesh);
+        std::array<double, 2> marks{mark, -mark};
+        ranks.maximum(std::span(marks));
+        if (marks[0] != -marks[1])
+          throw error(code::unusable_input, "mesh of a caller: expected the same one on all ranks, found several");
+        return solver_on(made.first, std::move(made.second), options, ranks);
+      })) {}
 
 std::int64_t wave_solver::elements() const { return state_->domain.elements(); }
 int wave_solver::nodes() const { return state_->domain.nodes(); }
 int wave_solver::fields() const { return state_->domain.fields; }
+int wave_solver::columns() const { return state_->options.columns; }
+std::vector<std::int32_t> wave_solver::numbers() const { return state_->domain.part.global; }
 std::int64_t wave_solver::size() const { return state_->options.columns * state_->domain.state_size(); }
 double wave_solver::time() const { return state_->solver->time(); }
 

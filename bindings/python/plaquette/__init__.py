@@ -26,7 +26,7 @@ from ._arrays import DeviceArray, Given, given
 from ._c import PlaquetteError
 
 __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
-           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Verdict", "has_gpu", "krylov",
+           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Verdict", "Waves", "has_gpu", "krylov",
            "multigrid", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
@@ -36,6 +36,7 @@ _SMEARINGS = {"stout": 0, "ape": 1, "hyp": 2}
 _CONDITIONS = {"landau": 0, "coulomb": 1}
 _STYLES = {"scidac": 0, "etmc": 1}
 _MODES = {"h": 0, "plus": 1, "minus": 2}
+_EQUATIONS = {"acoustics": 0, "maxwell": 1}
 _DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
 _BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
 
@@ -84,11 +85,14 @@ class Verdict:
     tolerance: float
     code: int
     columns: tuple[Residuals, ...] = field(repr=False)
+    text: str = ""
 
     def __bool__(self) -> bool:
         return self.passed
 
     def __str__(self) -> str:
+        if self.text:
+            return self.text
         said = "passed" if self.passed else f"failed: {_c.text_of(self.code)}"
         return f"{said}, largest residual {self.worst:.2e}, tolerance {self.tolerance:.2e}"
 
@@ -656,3 +660,121 @@ class Overlap(_Object):
             code = _c.call("plaquette_propagator_results", own, results, numbers_are_there=True)
             quarks.append(Propagator(self.lattice, own, Verdict._of(results, code)))
         return quarks
+
+
+class Waves(_Object):
+    """Sound (p, u, v, w) or light (Hx, Hy, Hz, Ex, Ey, Ez) in time, by nodal discontinuous Galerkin on tetrahedra of the
+    caller. `vertices`: [vertex][x, y, z]; `elements`: [element][4], the numbers of vertices in any order; `media`:
+    [element][2], 1/K and rho of sound, eps and mu of light. Where a face has no other element a side is; it reflects, or
+    is `absorbing`. States are arrays [column][field][element][node]. With `comm` each rank has some of the elements."""
+    _free = "plaquette_waves_free"
+
+    def __init__(self, vertices: Any, elements: Any, media: Any = None, **options: Any):
+        points = np.ascontiguousarray(vertices, np.float64)
+        corners, numbers = np.asarray(elements), None
+        if points.ndim != 2 or points.shape[1] != 3 or corners.ndim != 2 or corners.shape[1] != 4:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"waves: expected vertices [n][3] and elements [n][4], found arrays of "
+                                 f"shape {points.shape} and {corners.shape}")
+        if corners.dtype.kind not in "iu" or (corners.size and not 0 <= corners.min() <= corners.max() < len(points)):
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"waves: expected elements of whole numbers from 0 to "
+                                 f"{len(points) - 1}, found others")
+        corners = np.ascontiguousarray(corners, np.int32)
+        if media is not None:
+            numbers = np.ascontiguousarray(media, np.float64)
+            if numbers.shape != (len(corners), 2):
+                raise PlaquetteError(_c.UNUSABLE_INPUT, f"waves: expected media [{len(corners)}][2], found an array of "
+                                     f"shape {numbers.shape}")
+        mesh = _c.WaveMesh(vertices=points.ctypes.data, vertex_count=len(points), elements=corners.ctypes.data,
+                           element_count=len(corners), media=None if numbers is None else numbers.ctypes.data)
+        self._make("plaquette_waves_create_on_mesh", ctypes.byref(mesh), **options)
+
+    @classmethod
+    def box(cls, cells: Sequence[int] = (4, 4, 4), low: Sequence[float] = (-1, -1, -1), high: Sequence[float] = (1, 1, 1),
+            periodic: Sequence[bool] = (False, False, False), **options: Any) -> "Waves":
+        """Returns waves on a box of cubes, six tetrahedra each."""
+        if not len(cells) == len(low) == len(high) == len(periodic) == 3:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, "waves: expected three numbers, of x, y, z")
+        box = _c.WaveBox(cells=(ctypes.c_int * 3)(*cells), periodic=(ctypes.c_int * 3)(*map(int, periodic)),
+                         low=(ctypes.c_double * 3)(*low), high=(ctypes.c_double * 3)(*high))
+        return cls.__new__(cls)._make("plaquette_waves_create", ctypes.byref(box), **options)
+
+    @classmethod
+    def read(cls, file: str, **options: Any) -> "Waves":
+        """Returns waves on the tetrahedra of a Gmsh file. One medium fills it."""
+        return cls.__new__(cls)._make("plaquette_waves_create_from_file", str(file).encode(), **options)
+
+    def _make(self, function: str, shape: Any, equations: str = "acoustics", order: int = 3, columns: int = 1,
+              device: str = "cpu", precision: str = "double", upwinding: float = 1.0, absorbing: bool = False,
+              comm: Any = None) -> "Waves":
+        how = _c.WaveOptions(equations=_choice(_EQUATIONS, equations, "equations"), order=order, columns=columns,
+                             device=_choice(_DEVICES, device, "device"),
+                             precision=_choice(_PRECISIONS, precision, "precision"), absorbing=int(absorbing),
+                             upwinding=upwinding)
+        if comm is not None:
+            how.has_mpi, how.communicator = 1, comm.py2f()
+        self._handle, extents = _c.Waves(), (ctypes.c_int64 * 4)()
+        _c.call(function, ctypes.byref(self._handle), shape, ctypes.byref(how))
+        _c.call("plaquette_waves_extents", self._handle, extents)
+        self.shape: tuple[int, ...] = tuple(extents)
+        return self
+
+    def _filled(self, function: str, shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+        numbers = np.empty(shape, dtype)
+        _c.call(function, self._handle, numbers.ctypes.data, numbers.size)
+        return numbers
+
+    @property
+    def elements(self) -> np.ndarray:
+        """Returns the numbers of this rank's elements in the whole mesh."""
+        return self._filled("plaquette_waves_elements", self.shape[2:3], np.int32)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Returns where nodes are: [element][node][x, y, z]."""
+        return self._filled("plaquette_waves_positions", (*self.shape[2:], 3))
+
+    @property
+    def energies(self) -> np.ndarray:
+        """Returns the energy of each column over all ranks."""
+        return self._filled("plaquette_waves_energies", self.shape[:1])
+
+    def _number(self, function: str) -> float:
+        number = ctypes.c_double()
+        _c.call(function, self._handle, ctypes.byref(number))
+        return number.value
+
+    @property
+    def stable_step(self) -> float:
+        """Returns a time step that is stable."""
+        return self._number("plaquette_waves_stable_step")
+
+    @property
+    def time(self) -> float:
+        """Returns the time of the state."""
+        return self._number("plaquette_waves_time")
+
+    def set_state(self, state: Any, time: float = 0.0) -> None:
+        """Begins with a state [column][field][element][node]."""
+        numbers = np.ascontiguousarray(state, np.float64)
+        if numbers.shape != self.shape:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"state: expected an array of shape {self.shape}, found "
+                                 f"{numbers.shape}")
+        _c.call("plaquette_waves_set_state", self._handle, numbers.ctypes.data, numbers.size, time)
+
+    def state(self, out: np.ndarray | None = None) -> np.ndarray:
+        """Returns the state, or puts it into a dense array."""
+        out = np.empty(self.shape) if out is None else out
+        if out.shape != self.shape or out.dtype != np.float64 or not (out.flags.c_contiguous and out.flags.writeable):
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"state: expected a dense float64 array of shape {self.shape} that can "
+                                 f"be written, found {out.dtype} of shape {out.shape}")
+        _c.call("plaquette_waves_get_state", self._handle, out.ctypes.data, out.size)
+        return out
+
+    def advance(self, steps: int = 1, dt: float | None = None, judge: bool = True) -> Verdict:
+        """Does time steps, of `stable_step` by default. The last one is repeated by the textbook solver of the CPU."""
+        two = (ctypes.c_double * 2)()
+        code = _c.call("plaquette_waves_advance", self._handle, steps, self.stable_step if dt is None else dt, int(judge),
+                       two, numbers_are_there=True)
+        failed = _c.library.plaquette_last_message().decode() if code else ""
+        return Verdict(code == 0, two[0], two[1], code, (), failed or
+                       f"passed, last step against the textbook {two[0]:.2e}, tolerance {two[1]:.2e}")

@@ -72,6 +72,10 @@ class Propagator(_Handle):
     pass
 
 
+class Waves(_Handle):
+    pass
+
+
 class _Options(ctypes.Structure):
     def __init__(self, **values: Any):
         super().__init__(size=ctypes.sizeof(type(self)), **values)
@@ -132,6 +136,22 @@ class OverlapOptions(_Options):
                 ("seed", c_uint64)]
 
 
+class WaveOptions(_Options):
+    _fields_ = [("size", c_size_t), ("equations", c_int), ("order", c_int), ("columns", c_int), ("device", c_int),
+                ("precision", c_int), ("absorbing", c_int), ("has_mpi", c_int), ("communicator", c_int),
+                ("upwinding", c_double)]
+
+
+class WaveBox(_Options):
+    _fields_ = [("size", c_size_t), ("cells", c_int * 3), ("periodic", c_int * 3), ("low", c_double * 3),
+                ("high", c_double * 3)]
+
+
+class WaveMesh(_Options):
+    _fields_ = [("size", c_size_t), ("vertices", c_void_p), ("vertex_count", c_size_t), ("elements", c_void_p),
+                ("element_count", c_size_t), ("media", c_void_p)]
+
+
 class Modes(_Options):
     _fields_ = [("size", c_size_t), ("count", c_int), ("reserved", c_int), ("values", c_void_p), ("vectors", c_void_p),
                 ("length", c_size_t), ("layout", POINTER(SpinorLayout))]
@@ -152,7 +172,8 @@ _declare("plaquette_version", result=c_char_p)
 _declare("plaquette_abi")
 _declare("plaquette_has_gpu")
 for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
-                     ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory)):
+                     ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory),
+                     ("waves", Waves)):
     _declare(f"plaquette_{_kind}_free", POINTER(_type))
 _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_create_reproducible", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
@@ -200,6 +221,18 @@ _declare("plaquette_overlap_mode_values", Overlap, c_int, c_void_p, c_void_p, c_
 _declare("plaquette_overlap_mode_vectors", Overlap, c_int, c_void_p, c_size_t, POINTER(SpinorLayout))
 _declare("plaquette_overlap_index", Overlap, POINTER(c_int))
 _declare("plaquette_overlap_solve", c_void_p, Overlap, POINTER(Source), POINTER(c_double), c_int, POINTER(Rule))
+_declare("plaquette_waves_create", POINTER(Waves), POINTER(WaveBox), POINTER(WaveOptions))
+_declare("plaquette_waves_create_on_mesh", POINTER(Waves), POINTER(WaveMesh), POINTER(WaveOptions))
+_declare("plaquette_waves_create_from_file", POINTER(Waves), c_char_p, POINTER(WaveOptions))
+_declare("plaquette_waves_extents", Waves, c_int64 * 4)
+_declare("plaquette_waves_elements", Waves, c_void_p, c_size_t)
+_declare("plaquette_waves_positions", Waves, c_void_p, c_size_t)
+_declare("plaquette_waves_set_state", Waves, c_void_p, c_size_t, c_double)
+_declare("plaquette_waves_get_state", Waves, c_void_p, c_size_t)
+_declare("plaquette_waves_time", Waves, POINTER(c_double))
+_declare("plaquette_waves_energies", Waves, c_void_p, c_size_t)
+_declare("plaquette_waves_stable_step", Waves, POINTER(c_double))
+_declare("plaquette_waves_advance", Waves, c_int64, c_double, c_int, _numbers)
 
 if library.plaquette_abi() != ABI:
     raise ImportError(f"plaquette: expected a library with binary interface {ABI}, found {library.plaquette_abi()}")

@@ -46,7 +46,7 @@ assert difference(found, expected) < 1e-14
 # On any links γ₅ M γ₅ = M⁺, which means <y, γ₅ M γ₅ x> = <M y, x> for all x and y. γ₅ = diag(1, 1, -1, -1).
 
 # %%
-gauge = plaquette.Gauge.read(os.environ.get("PLAQUETTE_CONFIGURATION", "data/beta6.0_8x8x8x16.nersc"))
+gauge = plaquette.Gauge.read(os.environ.get("PLAQUETTE_CONFIGURATION", "data/beta6.0_6x6x6x12.nersc"))
 m = plaquette.Dirac(gauge, mass=0.1)
 x, y, gamma_5 = random_spinor(gauge.lattice), random_spinor(gauge.lattice), np.array([1, 1, -1, -1])[:, None]
 left, right = np.vdot(y, gamma_5 * m.apply(gamma_5 * x)), np.vdot(m.apply(y), x)

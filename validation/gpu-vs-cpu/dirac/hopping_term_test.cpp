@@ -359,6 +359,7 @@ TEST_P(DeviceHoppingLaunches, GiveTheSameBits) {
     case precision::single:
       return compare_launches<float>(columns, stored);
     case precision::double_:
+    case precision::pairs:
       return compare_launches<double>(columns, stored);
   }
 }

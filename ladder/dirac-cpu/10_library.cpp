@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/dirac-cpu/9_library.cpp: like 8_columns, but by the library's hopping term: cpu_ref/dirac/hopping_term.hpp,
+// ladder/dirac-cpu/10_library.cpp: like 9_halo, but by the library's hopping term: cpu_ref/dirac/hopping_term.hpp,
 // whose kernel is cpu_ref/simd/hopping_kernel.hpp. It prefetches, orders blocks for the caches, and works on any
 // process grid.
 #include "cpu_ref/dirac/hopping_term.hpp"
@@ -71,7 +71,7 @@ class library : public dirac_rung {
   plaquette::cpu::field<half> in_, out_;
 };
 
-const add<library> here("dirac-cpu", 9, "the library", 4e-4, "like 8, by cpu_ref/dirac/hopping_term.hpp");
+const add<library> here("dirac-cpu", 10, "the library", 4e-4, "like 9, by cpu_ref/dirac/hopping_term.hpp");
 
 }  // namespace
 }  // namespace ladder::dirac
