@@ -188,7 +188,8 @@ def check_faults(report):
     if report["verified"] is False and not all(check["passed"] for check in checks):
         faults.append("not verified: " + ", ".join(c["name"] for c in checks if not c["passed"]))
     needed = NEEDED.get(report["app"])
-    if needed and checks and not report["parameters"].get("latency") and \
+    ends_early = report["parameters"].get("latency") or report["parameters"].get("until", "propagators") != "propagators"
+    if needed and checks and not ends_early and \
             not any(re.match(needed, check["name"]) for check in checks):
         faults.append(f"the check '{needed}' is missing")
     residual = number(report["parameters"].get("tolerance"))
@@ -582,7 +583,7 @@ def main():
                         help="for trying it out: do not judge the revision, nor changes to its files")
     parser.add_argument("--quiet", action="store_true", help="leave remarks out")
     arguments = parser.parse_args()
-    paths, rules, series, revision = [], arguments.rules, [], arguments.revision
+    paths, rules, series, revision, silent = [], arguments.rules, [], arguments.revision, []
     for argument in arguments.paths:
         found, submission = reports_of(argument)
         paths += found
@@ -590,6 +591,8 @@ def main():
             document = read_submission(submission)
             rules, revision = True, revision or document.get("revision")
             series += document.get("scaling", [])
+            if not document.get("energy"):
+                silent.append(f"{submission}: expected 'energy', what was read or by which instrument power was measured")
     named, verdicts, unusable = [], {}, False
     for path in paths:
         try:
@@ -604,7 +607,7 @@ def main():
     for path, fault in (copies(named) if rules else {}).items():
         verdicts[path][1].append(fault)
     together, lines = rule_faults([(p, r) for p, r in named if not verdicts[p][1]], series) if rules else ([], [])
-    refused = print_verdicts(verdicts, together, lines, arguments.quiet)
+    refused = print_verdicts(verdicts, together + silent, lines, arguments.quiet)
     sys.exit(UNUSABLE if unusable else REFUSED if refused else 0)
 
 

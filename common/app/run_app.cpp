@@ -18,6 +18,7 @@
 #include "common/app/command_line.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
+#include "common/app/profiler.hpp"
 #include "common/app/run_control.hpp"
 #include "common/comms/stall_watch.hpp"
 
@@ -44,9 +45,15 @@ std::string out_of_memory_message() {
          " were in use when more was needed, and " + format_bytes(available_memory()) + " are available";
 }
 
+/// Ends the last range of a profiler, however a run ends.
+struct range_of_run {
+  ~range_of_run() { mark_range({}); }
+};
+
 }  // namespace
 
 void enter_stage(const std::string& what) {
+  mark_range(what);
   const std::lock_guard lock(stage_mutex);
   current_stage = what;
 }
@@ -97,6 +104,7 @@ int run_app(const char* name, int argc, char** argv, const app_body& body) {
     return static_cast<int>(what.status);
   }
   const communicator world = communicator::world();
+  const range_of_run ranges{};
   catch_stop_signals();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is known is seen at once, in a pipe too
   try {

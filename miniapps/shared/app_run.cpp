@@ -9,7 +9,6 @@
 
 #include "common/app/checkpoint.hpp"
 #include "miniapps/shared/possible_figures.hpp"
-#include "miniapps/shared/profiler.hpp"
 
 namespace plaquette {
 
@@ -50,7 +49,6 @@ bool app_run::replaces(const std::string& path) const {
 
 void app_run::begin(const std::string& step) {
   enter_stage("the " + step);
-  mark_range(step);
   progress.begin(step);
   progress.update(-1.0);
 }
@@ -110,7 +108,6 @@ exit_status app_run::finish(exit_status status) {
   if (run_class)
     result.run_class = judge_class(*run_class, result, work_seconds > 0.0 ? work_seconds : work_of(result));
   if (gpu) result.tuning = gpu->tuning();
-  mark_range({});
   result.energy = energy_since({}, energy, world);
   if (!is_root()) return status;
   fmt::print("{}\n", energy_line(result.energy));

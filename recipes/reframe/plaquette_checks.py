@@ -66,7 +66,7 @@ class DslashScaling(PlaquetteCheck):
 @rfm.simple_test
 class OverlapPropagator(PlaquetteCheck):
     app = "overlap-propagator"
-    more = ["--scheme", "auto"]
+    more = ["--scheme", "preconditioned"]
 
 
 @rfm.simple_test

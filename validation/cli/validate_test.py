@@ -127,7 +127,7 @@ class Validate(CommandLineTest):
                 ("links without a plaquette", ["found nan"], [("gauge/plaquette", "nan")]),
                 ("energy that ran backward", ["energy of the hosts: expected one above 0"],
                  [("energy", {"seconds": 2.0, "energy_joule": -100.0, "power_watt": -50.0, "source": "RAPL package-0"})]),
-                ("energy that is not power times time", ["energy of the hosts in 'bicgstab': expected one above 0"],
+                ("energy that is not power times time", ["energy of the hosts in 'auto': expected one above 0"],
                  [("solves/0/host_energy", {"seconds": 2.0, "energy_joule": 10.0, "power_watt": 50.0, "source": "RAPL"})]),
                 ("energy of a power station", ["W, more than 1 hosts take"],
                  [("energy", {"seconds": 2.0, "energy_joule": 1e6, "power_watt": 5e5, "source": "RAPL package-0"})]),
@@ -234,7 +234,7 @@ class Validate(CommandLineTest):
             os.remove(os.path.join(folder, old))
         for i, report in enumerate(reports):
             self.write(f"submission/{i}.json", signed(report))
-        document = {"vendor": "x", "category": "baseline", "scaling": list(scaling), **more}
+        document = {"vendor": "x", "category": "baseline", "energy": "none", "scaling": list(scaling), **more}
         self.write("submission/submission.json", json.dumps(document).encode())
         return folder
 
@@ -290,6 +290,9 @@ class Validate(CommandLineTest):
         status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], revision="1" * 40))
         self.assertEqual(status, 1, out)
         self.assertIn("expected revision 1111", out)
+        status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], energy=""))
+        self.assertEqual(status, 1, out)
+        self.assertIn("expected 'energy'", out)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/shared/profiler.hpp"
+#include "common/app/profiler.hpp"
 
 #include <dlfcn.h>
 #if __has_include(<nvtx3/nvToolsExt.h>)
