@@ -26,7 +26,6 @@ PLAQUETTE_KERNEL_INLINE loose_pair operator+(const loose_pair& a, const loose_pa
   const float_pair sum = two_sum(a.high, b.high);
   return {sum.high, sum.low + (a.low + b.low)};
 }
-PLAQUETTE_KERNEL_INLINE loose_pair operator-(const loose_pair& a, const loose_pair& b) { return a + (-b); }
 PLAQUETTE_KERNEL_INLINE float rest_of_product(const loose_pair& a, const loose_pair& b, float product) {
   return fmaf(a.low, b.high, fmaf(a.high, b.low, fmaf(a.high, b.high, -product)));
 }
