@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "gpu/device/chunk.hpp"
@@ -154,9 +155,12 @@ double fastest(const queue& q, Launch&& launch) {
 }  // namespace
 
 double copy_gbytes_per_s(const queue& q, double bytes) {
+  return copy_gbytes_per_s(q, *std::make_shared<memory_pool>(q.device()), bytes);
+}
+double copy_gbytes_per_s(const queue& q, memory_pool& workspace, double bytes) {
   const std::int64_t chunks = chunks_in(0.5 * bytes);
   const auto size = static_cast<std::size_t>(chunks) * chunk_bytes;
-  const auto from = allocate_on_device(q.device(), size), to = allocate_on_device(q.device(), size);
+  const auto from = workspace.take(size), to = workspace.take(size);
   const auto* const in = reinterpret_cast<const chunk*>(from.get());
   auto* const out = reinterpret_cast<chunk*>(to.get());
   for_each_index(q, chunks, fill_words{reinterpret_cast<chunk*>(from.get())});

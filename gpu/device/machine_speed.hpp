@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "gpu/device/memory_pool.hpp"
 #include "gpu/device/runtime.hpp"
 
 namespace plaquette::gpu {
@@ -17,6 +18,8 @@ inline constexpr double bytes_beyond_caches = 2147483648.0;
 /// together, 16 bytes at a time: the ceiling that kernels are held against. Throws memory_error where there is no room
 /// for the arrays.
 double copy_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
+/// Does the same with arrays of a pool, which may hold most of the device's memory by then.
+double copy_gbytes_per_s(const queue& q, memory_pool& workspace, double bytes);
 /// Returns the same for a kernel that reads an array of `bytes` and writes nothing.
 double read_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
 

@@ -86,7 +86,7 @@ class gpu_in_use final : public gpu_access {
     const double bytes = gpu::kernels_run_on_host() ? bytes_on_host : gpu::bytes_beyond_caches;
     if (copy_ == 0.0) {
       start_together();
-      std::array<double, 1> of_all{gpu::copy_gbytes_per_s(context_.queue(), bytes)};
+      std::array<double, 1> of_all{gpu::copy_gbytes_per_s(context_.queue(), context_.workspace(), bytes)};
       comm().sum(std::span(of_all));
       copy_ = of_all[0];
     }

@@ -52,8 +52,8 @@ struct solved_problem {
   /// The verdict on these columns, judged again.
   bool passes(cpu::propagator columns, const fermion_action& action) {
     std::vector<column_result> results = result.results;
-    judge_columns(results, columns, options.source, action, options.tolerance(),
-                  unit_roundoff(options.shared.precision), links, alone);
+    judge_columns(results, columns, options.source, action, options.tolerance(), unit_roundoff(options.outer), links,
+                  alone);
     verification checks;
     check_columns(checks, results);
     return checks.passed();
@@ -189,7 +189,7 @@ TEST(ResidualCheck, FailsForOneLinkOffSU3) {
   exchange_ghosts(links, alone);
   std::vector<column_result> results = problem().result.results;
   judge_columns(results, problem().result.columns, problem().options.source, problem().options.shared.action,
-                problem().options.tolerance(), unit_roundoff("double"), links, alone);
+                problem().options.tolerance(), unit_roundoff(precision::double_), links, alone);
   verification checks;
   check_columns(checks, results);
   EXPECT_FALSE(checks.passed());
@@ -227,7 +227,7 @@ TEST(ResidualCheck, AllowsRoundingOfASourceThatAHeavyQuarkHardlyMoves) {
     column.tolerance = 1e-12;
     column.device = device;
     column.reference = reference;
-    column.unit_roundoff = unit_roundoff("double");
+    column.unit_roundoff = unit_roundoff(precision::double_);
     column.rounding = 1.04 * column.unit_roundoff;
     verification checks;
     check_columns(checks, {column});
@@ -236,7 +236,7 @@ TEST(ResidualCheck, AllowsRoundingOfASourceThatAHeavyQuarkHardlyMoves) {
   EXPECT_TRUE(passes(1e-16, 5.434e-16));
   EXPECT_FALSE(passes(1e-16, 1.5e-15));
   // What such a solution in single precision is off by at most, of 240 that were seen.
-  const double u = unit_roundoff("single");
+  const double u = unit_roundoff(precision::single);
   EXPECT_GE(residual_floor(1.04 * u, 3, u), 3.4 * u);
   EXPECT_LE(residual_floor(1.04 * u, 3, u), 5.0 * u);
 }
