@@ -2,7 +2,6 @@
 #include "gpu/dirac/pair_hopping.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -165,7 +164,6 @@ struct tile_order {
 
 /// One column of a site of the output. The directions are a loop of one body, small enough for the caches of
 /// instructions: what differs between them is data.
-template <int variant>
 struct pair_hops_to_site {
   spinor_pointer<double> out;
   spinor_pointer<const double> in;
@@ -207,10 +205,7 @@ struct pair_hops_to_site {
     spin_rows<loose_pair, 2> h, l, g;
     load_spinor<forwards>(h, l, site_of(from, in.block_stride, there), mu);
     add_rotated(h, l, phases_of<forwards, false>(mu, in_space ? 1.0F : 0.0F));
-    if constexpr (variant % 2 == 0)
-      multiply<!forwards>(g, u, h, row_norm[in_space ? 0 : 1]);
-    else
-      gpu::multiply<!forwards>(g, u, h);
+    multiply<!forwards>(g, u, h, row_norm[in_space ? 0 : 1]);
     if (in_space || !forwards) add(upper, g);
     if (in_space || forwards) add_rotated(lower, g, phases_of<forwards, true>(mu, 1.0F));
   }
@@ -328,9 +323,8 @@ struct pair_hops_to_site {
 };
 
 #ifdef __CUDACC__
-template <int variant>
-__global__ void __launch_bounds__(128, variant & 2 ? 4 : 3)
-    pair_kernel(std::int64_t count, bool backwards, const __grid_constant__ pair_hops_to_site<variant> body) {
+__global__ void __launch_bounds__(128, 3)
+    pair_kernel(std::int64_t count, bool backwards, const __grid_constant__ pair_hops_to_site body) {
   trigger_dependent_launch();
   wait_for_previous_kernel();
   const std::int64_t i = std::int64_t{block_number(backwards)} * blockDim.x + threadIdx.x;
@@ -546,29 +540,22 @@ void pair_hopping_term::apply(field<double>& out, const field<double>& in, bool 
       finish.finish != epilogue::store || finish.w != nullptr)
     throw std::logic_error("pair_hopping_term: expected Dirac spinors on opposite parities with equal columns");
   const int p = out.parity_of_part(0);
-  const auto launch = [&]<int variant> {
-    const pair_hops_to_site<variant> body{.out = out.sites(0),
-                                          .in = in.sites(0),
-                                          .links_here = links_.get() + p * parity_bytes_,
-                                          .links_there = links_.get() + (1 - p) * parity_bytes_,
-                                          .tiles = tile_order(context_.order()),
-                                          .parity = p,
-                                          .exchange = daggered ? spinor_block_bytes<double> / 2 : 0,
-                                          .scale = pair_of(finish.scale),
-                                          .row_norm = {static_cast<float>(std::abs(action_.hop_coefficient(0))), 2.0F}};
-    const std::int64_t count = std::int64_t{body.tiles.order.sites} * in.columns();
+  const pair_hops_to_site body{.out = out.sites(0),
+                               .in = in.sites(0),
+                               .links_here = links_.get() + p * parity_bytes_,
+                               .links_there = links_.get() + (1 - p) * parity_bytes_,
+                               .tiles = tile_order(context_.order()),
+                               .parity = p,
+                               .exchange = daggered ? spinor_block_bytes<double> / 2 : 0,
+                               .scale = pair_of(finish.scale),
+                               .row_norm = {static_cast<float>(std::abs(action_.hop_coefficient(0))), 2.0F}};
+  const std::int64_t count = std::int64_t{body.tiles.order.sites} * in.columns();
 #ifdef __CUDACC__
-    launch_kernel(context_.queue(), dim3(static_cast<unsigned>((count + 127) / 128)), dim3(128), 0, true,
-                  pair_kernel<variant>, count, context_.queue().next_is_reversed(), body);
+  launch_kernel(context_.queue(), dim3(static_cast<unsigned>((count + 127) / 128)), dim3(128), 0, true, pair_kernel,
+                count, context_.queue().next_is_reversed(), body);
 #else
-    for_each_index(context_.queue(), count, body, 128);
+  for_each_index(context_.queue(), count, body, 128);
 #endif
-  };
-  static const int chosen = std::getenv("PLAQUETTE_PAIRS") != nullptr ? std::atoi(std::getenv("PLAQUETTE_PAIRS")) : 0;
-  if (chosen == 0) launch.operator()<0>();
-  if (chosen == 1) launch.operator()<1>();
-  if (chosen == 2) launch.operator()<2>();
-  if (chosen == 3) launch.operator()<3>();
 }
 
 void pair_hopping_term::apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
