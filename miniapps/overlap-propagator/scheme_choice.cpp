@@ -53,14 +53,14 @@ overlap_solve_rule rule_of(overlap_stages& stages, const sign_choice& choice) {
   rule.preconditioner = options.preconditioner;
   rule.fixed_delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-10);
   if (choice.is_coarse) rule.coarse_sign_delta = judging_delta(options);
-  rule.progress = [&stages, watch = stopwatch(), told = 0.0, goal = rule.tolerance](int iteration,
-                                                                                    double worst) mutable {
+  rule.progress = [&stages, watch = stopwatch(), told = 0.0](int iteration, double worst) mutable {
     if (const double now = watch.seconds(); now > told + 10.0) {
       told = now;
       stages.tell(
           fmt::format("solve      iteration {}, largest residual about {:.1e}, {:.0f} s", iteration, worst, now));
     }
-    stages.run.progress.update(std::clamp(std::log(worst) / std::log(goal), 0.0, 1.0));
+    constexpr double unknown = -1.0;  // other columns may follow
+    stages.run.progress.update(unknown, fmt::format("iteration {}, largest residual about {:.1e}", iteration, worst));
   };
   return rule;
 }
