@@ -59,7 +59,7 @@ int block_of_search(const overlap_options& options);
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner);
 /// Directions of a column that the preconditioned scheme is expected to take, to a tolerance.
 double expected_directions(const overlap_options& options, double volume, double tolerance);
-/// Returns whether a column alone would take 31 or more with four inner steps. Then eight are less work.
+/// Returns whether a column alone would take 35 or more with four inner steps. Then eight are less work.
 bool takes_many_directions(const overlap_options& options, double volume);
 /// What the preconditioned scheme takes for twelve columns, to the tolerance of the options.
 /// \param directions            of a column
