@@ -940,6 +940,39 @@ TEST(Propagators, by_the_preconditioned_scheme_are_those_of_the_dense_matrix_wha
   directions(none, {.relaxation = 20.0, .modes_in_single = false});
 }
 
+/// A sign function with memory for two columns in double precision.
+struct narrow_sign : sign_of_library {
+  explicit narrow_sign(const sign_of_library& sign) : sign_of_library(sign) {}
+  using sign_of_library::apply;
+  void apply(Field& y, const Field& x, double delta) const {
+    if (x.columns() > 2) throw memory_error("none is left");
+    sign_of_library::apply(y, x, delta);
+  }
+};
+
+TEST(Propagators, are_judged_by_as_many_columns_at_once_as_there_is_memory_for) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const mode_set<Field> modes = field.modes(12);
+  const narrow_sign sign(field.sign(modes));
+  const overlap_operator<narrow_sign> d(sign, rho);
+  const overlap_mode_set<Field> none{{detail::half_like(field.fields(1), 0)}, {detail::half_like(field.fields(1), 0)}};
+  Field b = field.fields(1);
+  import_column(b, 0, point_source(small, {1, 0, 1, 2}, 0, 0));
+  const std::vector<double> masses{0.1, 0.2, 0.3, 0.4, 0.5};
+  std::vector<Field> x;
+  for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
+  overlap_solve_rule rule{.tolerance = 1e-4};
+  EXPECT_THROW(solve_overlap_preconditioned(d, none, x, b, masses, rule, nothing), memory_error);
+  rule.may_shrink_batch = true;
+  const overlap_solve_report report = solve_overlap_preconditioned(d, none, x, b, masses, rule, nothing);
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    EXPECT_TRUE(report.masses[i].converged);
+    Field r = like(b), dx = like(b);
+    d.apply_massive(dx, x[i], masses[i], 1e-9);
+    EXPECT_LE(host_values(subtract_norm2(r, b, dx))[0].re, 1e-8 * host_values(norm2(b))[0].re);
+  }
+}
+
 TEST(Propagators, inner_steps_leave_out_what_the_search_space_holds) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const mode_set<Field> modes = field.modes(12);
