@@ -732,7 +732,7 @@ class preconditioned_solver {
       double longest = 1e-8;
       for (int i = 0; i < count * masses; ++i)
         longest = std::max(longest, lengths[static_cast<std::size_t>(i)] / at(open_of(first + i / masses)).norm);
-      d_->apply(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
+      apply_in_room(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
       report_->work.accurate_signs += count * masses;
       std::vector<double> of_image, of_change;
       for (int i = 0; i < count; ++i) {
@@ -759,6 +759,19 @@ class preconditioned_solver {
       }
     });
     b_ = gather_columns(left, stay);
+  }
+  /// Computes D x; where memory runs out, of fewer columns at once.
+  void apply_in_room(Field& y, const Field& x, double delta) const {
+    const int all = x.columns(), half = all / 2;
+    try {
+      return d_->apply(y, x, delta);
+    } catch (const memory_error&) {
+      if (!rule_->may_shrink_batch || half == 0) throw;
+    }
+    for (const auto& [from, count] : {std::pair{0, half}, std::pair{half, all - half}}) {
+      Field part = view(y, from, count);
+      apply_in_room(part, view(x, from, count), delta);
+    }
   }
   int open_of(int slot) const { return open_[static_cast<std::size_t>(slot)]; }
 

@@ -55,11 +55,11 @@ double seconds_of_verification(const overlap_options& options, const lattice_geo
 /// Returns columns of a block of the search for modes of H.
 int block_of_search(const overlap_options& options);
 
-/// Returns of the directions of a column alone the share that it takes in a batch.
+/// Returns the share that a column in a batch takes of the directions of a column alone.
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner);
 /// Directions of a column that the preconditioned scheme is expected to take, to a tolerance.
 double expected_directions(const overlap_options& options, double volume, double tolerance);
-/// Returns whether a column alone would take 31 or more with four inner steps. Then eight are less work.
+/// Returns whether a column alone would take 35 or more with four inner steps. Then eight are less work.
 bool takes_many_directions(const overlap_options& options, double volume);
 /// What the preconditioned scheme takes for twelve columns, to the tolerance of the options.
 /// \param directions            of a column

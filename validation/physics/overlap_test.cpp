@@ -940,6 +940,73 @@ TEST(Propagators, by_the_preconditioned_scheme_are_those_of_the_dense_matrix_wha
   directions(none, {.relaxation = 20.0, .modes_in_single = false});
 }
 
+/// A sign function with memory for two columns in double precision.
+struct narrow_sign : sign_of_library {
+  explicit narrow_sign(const sign_of_library& sign) : sign_of_library(sign) {}
+  using sign_of_library::apply;
+  void apply(Field& y, const Field& x, double delta) const {
+    if (x.columns() > 2) throw memory_error("none is left");
+    sign_of_library::apply(y, x, delta);
+  }
+};
+
+TEST(Propagators, are_judged_by_as_many_columns_at_once_as_there_is_memory_for) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const mode_set<Field> modes = field.modes(12);
+  const narrow_sign sign(field.sign(modes));
+  const overlap_operator<narrow_sign> d(sign, rho);
+  const overlap_mode_set<Field> none{{detail::half_like(field.fields(1), 0)}, {detail::half_like(field.fields(1), 0)}};
+  Field b = field.fields(1);
+  import_column(b, 0, point_source(small, {1, 0, 1, 2}, 0, 0));
+  const std::vector<double> masses{0.1, 0.2, 0.3, 0.4, 0.5};
+  std::vector<Field> x;
+  for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
+  overlap_solve_rule rule{.tolerance = 1e-4};
+  EXPECT_THROW(solve_overlap_preconditioned(d, none, x, b, masses, rule, nothing), memory_error);
+  rule.may_shrink_batch = true;
+  const overlap_solve_report report = solve_overlap_preconditioned(d, none, x, b, masses, rule, nothing);
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    EXPECT_TRUE(report.masses[i].converged);
+    Field r = like(b), dx = like(b);
+    d.apply_massive(dx, x[i], masses[i], 1e-9);
+    EXPECT_LE(host_values(subtract_norm2(r, b, dx))[0].re, 1e-8 * host_values(norm2(b))[0].re);
+  }
+}
+
+TEST(Propagators, inner_steps_leave_out_what_the_search_space_holds) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const mode_set<Field> modes = field.modes(12);
+  const sign_of_library sign = field.sign(modes);
+  const overlap_operator<sign_of_library> d(sign, rho);
+  const auto of_d =
+      lowest_overlap_modes<library>(sign, field.fields(1), {.modes = 3, .tolerance = 1e-4}, field.random(), 4);
+  Field b = field.fields(2);
+  for (int c = 0; c < 2; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c, c));
+  constexpr double mass = 0.05;
+  preconditioned_work work;
+  const direction_block<Field> first = first_directions(d, of_d, b, 1e-9, work);
+  Field images = like(first.w);
+  copy(images, first.w);
+  scale(images, uniform_scalars(images, rho - 0.5 * mass));
+  axpy(images, uniform_scalars(images, mass), first.z);
+  normalise_columns(images);
+  double along = 0.0;  // images of D(m) of the space, of what inner steps start from
+  const auto watched = [&](const sign_of_library::InnerField& r) {
+    Field in = like(b, r.columns());
+    convert(in, r);
+    const auto squares = host_values(norm2(in));
+    const host_matrix c = overlaps(images, in);
+    for (int j = 0; j < c.columns(); ++j)
+      for (int i = 0; i < c.rows(); ++i)
+        keep_largest(along, std::hypot(c(i, j).re, c(i, j).im) / std::sqrt(squares[static_cast<std::size_t>(j)].re));
+    return nothing(r);
+  };
+  std::vector<Field> x{like(b)};
+  const overlap_solve_report report = solve_overlap_preconditioned(d, of_d, x, b, {mass}, {.tolerance = 1e-4}, watched);
+  EXPECT_TRUE(report.masses[0].converged);
+  EXPECT_LE(along, 1e-3);  // 4e-4, and 1e-2 where images keep them
+}
+
 TEST(Propagators, of_columns_that_are_solved_for_together_take_fewer_directions) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const mode_set<Field> modes = field.modes(12);
