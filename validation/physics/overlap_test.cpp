@@ -930,12 +930,14 @@ TEST(Propagators, by_the_preconditioned_scheme_are_those_of_the_dense_matrix_wha
     }
     return report.work.directions;
   };
-  const double plain = directions(none, {});
+  // Each column alone: a common space does part of what modes do.
+  const double plain = directions(none, {.batch = 1});
   // Modes whose residuals are 1e4 times the tolerance help as they are.
-  EXPECT_LE(directions(of_d, {}), 0.9 * plain);
-  EXPECT_LE(directions(none, {.inner_steps = 8}), 0.9 * plain);
+  EXPECT_LE(directions(of_d, {.batch = 1}), 0.85 * plain);
+  EXPECT_LE(directions(none, {.inner_steps = 8, .batch = 1}), 0.85 * plain);
+  directions(of_d, {});
   // A space that is full starts again from the true residual.
-  EXPECT_GE(directions(none, {.directions = 8}), plain);
+  EXPECT_GE(directions(none, {.directions = 8, .batch = 1}), plain);
   // Nor does it matter how inexact images are, where rounds from true residuals follow.
   directions(none, {.relaxation = 20.0, .modes_in_single = false});
 }
