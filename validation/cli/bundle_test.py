@@ -138,6 +138,14 @@ class Bundle(unittest.TestCase):
         self.assertRegex(out, r"mpi_gpu_dirac\.2_ranks .* FAILED \(status 1\)")
         self.assertIn("TESTS      FAILED   (mpi_gpu_dirac.2_ranks)\n", out)
 
+    def test_failures_are_counted_where_no_list_ends_the_output(self):
+        self.gpus(1)
+        lines = "".join(f"echo '[  FAILED  ] Sums.{name} (12 ms)'\n" for name in ("AreRight", "Of/1, where GetParam() = 3"))
+        self.script("bin/mpi_gpu_dirac", lines + "echo '[  PASSED  ] 3 tests.'\nexit 1\n")
+        status, out = self.run_bundle("--only", "mpi_gpu_dirac.1_ranks")
+        self.assertEqual(status, 1, out)
+        self.assertIn("1 programs, 3 tests passed, 2 failed, 0 skipped", out)
+
     def test_programs_without_end_are_ended(self):
         self.gpus(1)
         self.script("bin/mpi_gpu_dirac", "exec sleep 30\n")

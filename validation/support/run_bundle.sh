@@ -97,8 +97,9 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 gtest_numbers() {
   awk '/^\[  PASSED  \] [0-9]+ test/ { passed = $4 }
        /^\[  FAILED  \] [0-9]+ test/ { failed = $4 }
+       /^\[  FAILED  \] .* ms\)$/ { lines++ }  # of a brief output, which has no list at its end
        /^\[  SKIPPED \] [0-9]+ test/ { skipped = $4 }
-       END { print passed + 0, failed + 0, skipped + 0 }' "$1"
+       END { print passed + 0, (failed ? failed : lines) + 0, skipped + 0 }' "$1"
 }
 
 programs=0 left_out=0 bad_programs=() passed_tests=0 failed_tests=0 skipped_tests=0
