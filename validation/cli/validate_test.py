@@ -106,6 +106,8 @@ class Validate(CommandLineTest):
                 ("no checks", ["nothing was checked"], [("checks", [])]),
                 ("a tolerance that any residual meets", ["tolerance 1e-05, and 1e-10 was to be met"],
                  [("checks/2/tolerance", 1e-5)]),
+                ("pairs of floats that leave what single does", ["tolerance 1e-06, and 1e-10 was to be met"],
+                 [("checks/2/tolerance", 1e-6), ("parameters/solution_precision", "pairs")]),
                 ("a figure of merit from nowhere", ["figure of merit 1e+09, and its own figures"], [("fom/value", 1e9)]),
                 ("times that fit the figure of merit", ["and its operators are"], faster),
                 ("times and speeds that fit", ["and the machine's arithmetic is"],
@@ -172,6 +174,8 @@ class Validate(CommandLineTest):
         fewer = changed(report, ("solves", report["solves"][:1]))
         self.assertIn("and [0.03, 0.1] were to be solved", judge.solve_faults(fewer)[0])
         self.assertIn("and its own figures give", judge.own_fom_faults(fewer)[0])
+        unjudged = changed(report, ("checks", [c for c in report["checks"] if c["name"] != "residual of D(0.1)"]))
+        self.assertIn("1 residuals were judged", judge.solve_faults(unjudged)[0])
         named = changed(report, ("class", {"name": "device", "memory": "medium", "conforms": True, "why": "", "work_seconds": 9.0}))
         faults = judge.class_faults(named, [])
         self.assertIn("class device: expected masses [0.01, 0.03, 0.1, 0.3], found [0.03, 0.1]", faults)
