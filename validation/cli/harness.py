@@ -7,11 +7,13 @@ import lzma
 import math
 import os
 import random
+import resource
 import shutil
 import struct
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 SOLVER = os.environ["PLAQUETTE_SOLVER"]
@@ -114,6 +116,15 @@ def ended(process, out=""):
 def two_seconds():
     """Of a processor that has nothing else to do: what a program may take to end when it is told to."""
     return 2.0 * max(1.0, os.getloadavg()[0] / os.cpu_count())
+
+
+def seconds_of_programs():
+    """A function that returns the seconds since this call that programs had: of processors, where they waited for one."""
+    def now():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.monotonic(), used.ru_utime + used.ru_stime
+    begin = now()
+    return lambda: min(after - before for after, before in zip(now(), begin))
 
 
 def children(pid):
