@@ -18,6 +18,7 @@
 #include "common/app/parse.hpp"
 #include "common/io/checksum.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/lattice/sum_rounding.hpp"
 
 namespace plaquette {
 
@@ -178,7 +179,7 @@ kept_content kept_file::read() const {
   require_same_parameters(path_, checkpoint_value<json_document>(printable(path_), state, "problem"),
                           problem_.parameters);
   const auto plaquette = checkpoint_value<double>(printable(path_), state, "plaquette");
-  if (!(std::abs(plaquette - problem_.plaquette) <= 1e-12))
+  if (!(std::abs(plaquette - problem_.plaquette) <= sum_rounding(geometry_->global())))
     throw input_error(fmt::format("{}: expected a checkpoint on the configuration of plaquette {:.12f}, found {:.12f}",
                                   printable(path_), problem_.plaquette, plaquette));
   return {std::move(file), path_, state, *geometry_, *world_};
