@@ -30,7 +30,7 @@ constexpr std::array<problem, 3> ladder{{{"small", {8, 8, 8, 16}, "heatbath:6.0:
 
 /// Single numbers hold 24 bits: the residual of a solution that is stored in them stops falling there, and iterating
 /// further earns nothing.
-constexpr double least_tolerance_single = 5e-8, least_tolerance_double = 1e-15;
+constexpr double least_tolerance_single = 5e-8, least_tolerance_pairs = 1e-13, least_tolerance_double = 1e-15;
 
 struct raw_options {
   std::string precision = "double", scheme = "reliable", solution, reconstruct = "18", inner_reconstruct;
@@ -183,7 +183,9 @@ void require_sense(const solver_options& options) {
         fmt::format("--batch: expected at most the {} right-hand sides of --rhs, found {}", shared.rhs, options.batch));
   if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)
     throw input_error("--propagator needs all 12 right-hand sides");
-  const double least = options.outer == precision::single ? least_tolerance_single : least_tolerance_double;
+  const double least = options.outer == precision::single  ? least_tolerance_single
+                       : options.outer == precision::pairs ? least_tolerance_pairs
+                                                           : least_tolerance_double;
   if (shared.tolerance != 0.0 && shared.tolerance < least)
     throw input_error(fmt::format("--tol: {} precision resolves {:g} at best, found {:g}", name(options.outer), least,
                                   shared.tolerance));

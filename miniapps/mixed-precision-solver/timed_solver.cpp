@@ -150,8 +150,8 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
     on.gpu->finish();
     on.gpu->monitor().begin();  // which takes some milliseconds, on one rank more than on another
   }
+  const energy_reading before = on.energy ? on.energy->now() : energy_reading{};  // this too
   on.comm.barrier();
-  const energy_reading before = on.energy ? on.energy->now() : energy_reading{};
   const tuned_device device{on.gpu};
   const work_clock watch(device);
   propagator_report solved = on.solver.solve(rule, parameters);
