@@ -55,13 +55,13 @@ void require_memory(double elements, const wave_options& options) {
   char text[160];
   std::snprintf(text, sizeof text, "waves: %.0f elements on a rank need %.3g GB of memory, this machine has %.3g GB",
                 elements, 1e-9 * needed, 1e-9 * there);
-  if (!(needed <= there)) throw error(code::out_of_memory, text);
+  if (!(needed <= there)) throw memory_error(text);
 }
 
 std::shared_ptr<wave_solver::state> solver_on(const simplex_mesh& mesh, std::vector<medium> media,
                                               const wave_options& options, const communicator& ranks) {
   if (mesh.dimension != 3) throw error(code::unusable_input, "waves: expected a mesh of tetrahedra, found triangles");
-  require_memory(static_cast<double>(mesh.size()) / ranks.size(), options);
+  on_all_ranks_or_none(ranks, [&] { require_memory(static_cast<double>(mesh.size()) / ranks.size(), options); });
   dg_problem problem;
   problem.equations = options.equations == waves::maxwell ? wave_equations::maxwell : wave_equations::acoustics;
   problem.upwinding = options.upwinding;
@@ -159,7 +159,7 @@ wave_solver::wave_solver(const wave_box& box, const wave_options& options)
         if (elements > most_elements)
           throw error(code::unusable_input, "waves: expected up to " + std::to_string(most_elements) +
                                                 " elements, six a cell, found " + std::to_string(elements));
-        require_memory(static_cast<double>(elements) / ranks.size(), options);
+        on_all_ranks_or_none(ranks, [&] { require_memory(static_cast<double>(elements) / ranks.size(), options); });
         return solver_on(box_mesh(shape), {medium{}}, options, ranks);
       })) {}
 
