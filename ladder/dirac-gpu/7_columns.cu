@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ladder/dirac-gpu/7_columns.cu: like 6_half, but a thread takes two columns of a site: a link is loaded, and its third
-// row computed, once for both. Four at once need so many registers that too few threads run at the same time.
+// row computed, once for both. Four at once need registers that leave room for too few threads.
 #include "ladder/dirac-gpu/half.hpp"
 
 namespace ladder::dirac_gpu {
