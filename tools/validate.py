@@ -352,6 +352,8 @@ def energy_faults(report):
 def solve_faults(report):
     faults = []
     tolerance = number(report["parameters"].get("tolerance"))
+    kept_in = report["parameters"].get("solution_precision", "double")
+    floor = 0 if kept_in == "double" else FLOORS.get(kept_in, 1e-6)
     masses = report["parameters"].get("masses") if report["app"] == "overlap-propagator" else None
     judged = sum(check["name"].startswith("residual of D(") for check in report["checks"])
     if masses and report["solves"] and judged < len(masses):
@@ -365,7 +367,7 @@ def solve_faults(report):
         if not number(s["seconds"]) > 0 or s["iterations"] < 1:
             faults.append(f"{what}: expected iterations and seconds above 0")
         if s.get("converged") and tolerance > 0 and \
-                not number(s["residual"]["reference"]) <= max(20 * tolerance, 1e-6 if s["precision"] != "double" else 0):
+                not number(s["residual"]["reference"]) <= max(20 * tolerance, floor):
             faults.append(f"{what}: residual {s['residual']['reference']}, and {tolerance:g} was to be met")
         columns = s.get("columns", [])
         if report["app"] == "mixed-precision-solver" and len(columns) != report["parameters"].get("rhs", len(columns)):

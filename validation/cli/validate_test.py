@@ -108,6 +108,8 @@ class Validate(CommandLineTest):
                  [("checks/2/tolerance", 1e-5)]),
                 ("pairs of floats that leave what single does", ["tolerance 1e-06, and 1e-10 was to be met"],
                  [("checks/2/tolerance", 1e-6), ("parameters/solution_precision", "pairs")]),
+                ("a solve by halves that left what single does", ["residual 1e-07, and 1e-10 was to be met"],
+                 [("solves/0/precision", "double-half"), ("solves/0/residual/reference", 1e-7)]),
                 ("a figure of merit from nowhere", ["figure of merit 1e+09, and its own figures"], [("fom/value", 1e9)]),
                 ("times that fit the figure of merit", ["and its operators are"], faster),
                 ("times and speeds that fit", ["and the machine's arithmetic is"],
