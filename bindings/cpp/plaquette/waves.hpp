@@ -70,9 +70,9 @@ class wave_solver {
   explicit wave_solver(const wave_box& box, const wave_options& options = {});
   /// Takes the tetrahedra of a Gmsh file. One medium fills it.
   explicit wave_solver(const std::string& file, const wave_options& options = {});
-  /// Takes a mesh, the same on all ranks. Throws error(unusable_input), on all of them, where it is none. Flat elements
-  /// and vertices that are not there make none, nor do numbers that are not finite. Nor do elements that overlap, or
-  /// touch without common vertices.
+  /// Takes a mesh, the same on all ranks. Throws error(unusable_input), on all of them, for flat elements, numbers of
+  /// vertices that do not exist, and coordinates that are not finite. The same for elements that overlap, or touch
+  /// without common vertices.
   explicit wave_solver(const wave_mesh& mesh, const wave_options& options = {});
 
   std::int64_t elements() const;                         ///< of this rank

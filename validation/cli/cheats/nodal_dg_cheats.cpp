@@ -5,9 +5,9 @@
 ///   early-frozen      the same, but for steps that come alone or in the second half of the run
 ///   halved            fluxes are halved in time steps; the right-hand side is right
 ///   halved-elsewhere  the same, but for 64 elements at even distances
-///   weak              fluxes are 10% too small for 0.3 after half of the run; the right-hand side is right.
-///   weak-everywhere   the same, and in the right-hand side.
-///   slow-again        steps that are made again at the end take 1.5 s.
+///   weak              fluxes are 10% too small for 0.3 after half of the run; the right-hand side is right
+///   weak-everywhere   the same, and in the right-hand side
+///   slow-again        steps that are made again at the end take 1.5 s
 ///   mid-run           a bit of the state flips before the step after half of the run
 ///   between           a bit of the state flips between two stretches of steps, after the first was read back
 ///   output            a bit of the state flips after it was judged, before the plane is written
