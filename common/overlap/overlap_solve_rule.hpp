@@ -70,6 +70,7 @@ struct overlap_solve_rule {
   int corrections = 8;
   std::function<bool()> interrupted = nullptr;
   std::function<void(int iteration, double worst)> progress = nullptr;
+  std::function<void()> finish = nullptr;  ///< waits for queued work, so that the preconditioned scheme times its parts
 };
 
 /// How a mass was solved. Vectors have a number a column.
@@ -96,6 +97,8 @@ struct preconditioned_work {
   int corrections = 0;         ///< rounds from true residuals
   bool by_multigrid = false;   ///< how M x = b was solved
   double setup_seconds = 0.0;  ///< of M and its solver
+  /// Where the rule has `finish`: of these parts; the rest of a solve's time is work on vectors.
+  double accurate_sign_seconds = 0.0, cheap_sign_seconds = 0.0, clover_seconds = 0.0, projection_seconds = 0.0;
 };
 
 struct overlap_solve_report {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,6 +26,7 @@
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
+#include "common/stopwatch.hpp"
 
 namespace plaquette {
 
@@ -331,6 +333,17 @@ typename Field::scalars scalars_of(const Field& x, const std::vector<double>& nu
   return make_scalars(x, std::span<const complex<double>>(list));
 }
 
+/// Adds the seconds of part(), where work can be waited for, before it and after it.
+template <class Part>
+void add_seconds(double& seconds, const std::function<void()>& finish, const Part& part) {
+  if (!finish) return part();
+  finish();
+  const stopwatch watch;
+  part();
+  finish();
+  seconds += watch.seconds();
+}
+
 /// About D(m)^-1 in single precision: some steps of GCR on D(m) with a cheap sign function, each of which starts from
 /// P(r) = M^-1 r + a r. They look for what the search space does not hold: images are made orthogonal to the space's,
 /// so that low modes that it knows do not slow them down. (GCRO: de Sturler 1996)
@@ -341,9 +354,9 @@ class nested_preconditioner {
   using Field = typename Sign::Field;
   using InnerField = typename Sign::InnerField;
 
-  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_preconditioner& rule,
+  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_solve_rule& rule,
                         preconditioned_work& work)
-      : d_(&d), inverse_(&inverse), rule_(rule), work_(&work) {}
+      : d_(&d), inverse_(&inverse), rule_(rule.preconditioner), finish_(rule.finish), work_(&work) {}
 
   /// \param r        is used up
   /// \param masses   one a column
@@ -365,7 +378,7 @@ class nested_preconditioner {
       axpy(image, uniform_scalars(z, 1.0), z);  // D z
       scale(image, alpha);
       axpy(image, beta, z);
-      project(image);
+      add_seconds(work_->projection_seconds, finish_, [&] { project(image); });
       for (std::size_t i = 0; i < q.size(); ++i) {
         const auto c = ratio(dot(q[i], image), qq[i]);
         axpy(image, -c, q[i]);
@@ -384,12 +397,17 @@ class nested_preconditioner {
  private:
   /// P(r)
   InnerField first(const InnerField& r) const {
-    InnerField z = (*inverse_)(r);
+    std::optional<InnerField> found;
+    add_seconds(work_->clover_seconds, finish_, [&] { found = (*inverse_)(r); });
+    InnerField& z = *found;
     axpy(z, uniform_scalars(r, rule_.constant), r);
-    return z;
+    return std::move(z);
   }
   void apply_cheap_sign(InnerField& y, const InnerField& x) const {
     work_->cheap_signs += x.columns();
+    add_seconds(work_->cheap_sign_seconds, finish_, [&] { compute_cheap_sign(y, x); });
+  }
+  void compute_cheap_sign(InnerField& y, const InnerField& x) const {
     const Sign& sign = d_->sign();
     if (rule_.modes_in_single && sign.is_single(rule_.inner_delta)) return sign.apply(y, x, rule_.inner_delta);
     Field in = like(x, x.columns(), as<Field>), out = like(in);
@@ -401,6 +419,7 @@ class nested_preconditioner {
   const overlap_operator<Sign>* d_;
   const Inverse* inverse_;
   overlap_preconditioner rule_;
+  std::function<void()> finish_;
   preconditioned_work* work_;
 };
 
@@ -437,7 +456,7 @@ class preconditioned_solver {
         first_(&first),
         masses_(&masses),
         rule_(&rule),
-        inverse_(d, inverse, rule.preconditioner, report.work),
+        inverse_(d, inverse, rule, report.work),
         report_(&report),
         space_(first) {}
 
@@ -583,7 +602,7 @@ class preconditioned_solver {
     const bool as_single = delta >= 3e-7;
     Field q = view(both, 0, count), dq = view(both, count, count);
     if (as_single) round_to_single(q);
-    d_->apply(dq, q, delta);
+    detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] { d_->apply(dq, q, delta); });
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
@@ -732,7 +751,9 @@ class preconditioned_solver {
       double longest = 1e-8;
       for (int i = 0; i < count * masses; ++i)
         longest = std::max(longest, lengths[static_cast<std::size_t>(i)] / at(open_of(first + i / masses)).norm);
-      apply_in_room(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
+      const double delta = std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2);
+      detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish,
+                          [&] { apply_in_room(image, change, delta); });
       report_->work.accurate_signs += count * masses;
       std::vector<double> of_image, of_change;
       for (int i = 0; i < count; ++i) {

@@ -333,6 +333,7 @@ class overlap_solver_of final : public overlap_solver {
                           const std::vector<double>& masses, const overlap_solve_rule& sought) override {
     overlap_solve_rule rule = sought;
     if (!rule.interrupted) rule.interrupted = settings_.interrupted;
+    rule.finish = [this] { backend_->finish(); };
     rule.may_shrink_batch = backend_->ctx.comm().size() == 1;
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
