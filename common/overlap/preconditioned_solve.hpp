@@ -30,13 +30,42 @@
 
 namespace plaquette {
 
-/// Some directions z, orthonormal, with their images w = D z.
+/// Some directions z, orthonormal, with their images w = D z. Both lie in one field, so that a full block takes part in
+/// products at once.
 template <field_batch Field>
 struct direction_block {
-  Field z, w;
-  int size = 0;
+  /// Makes room for `count` directions, one at least, of which there are none yet.
+  template <field_batch Shape>
+  direction_block(const Shape& shape, int count)
+      : length(std::max(1, count)),
+        both(like(shape, 2 * length, as<Field>)),
+        z(view(both, 0, length)),
+        w(view(both, length, length)) {}
+
+  int length, size = 0;
+  Field both, z, w;
+  bool is_full() const { return size == length; }
   Field directions() const { return view(z, 0, size); }
   Field images() const { return view(w, 0, size); }
+  /// Returns Z^+ x and, below it, W^+ x.
+  host_matrix products(const Field& x) const {
+    if (is_full()) return overlaps(both, x);
+    host_matrix all(2 * size, x.columns());
+    set_block(all, 0, 0, overlaps(directions(), x));
+    set_block(all, size, 0, overlaps(images(), x));
+    return all;
+  }
+  /// Computes x += Z C + W E.
+  void add(Field& x, const host_matrix& c, const host_matrix& e) const {
+    if (!is_full()) {
+      add_combinations(x, directions(), c.numbers());
+      return add_combinations(x, images(), e.numbers());
+    }
+    host_matrix all(2 * size, c.columns());
+    set_block(all, 0, 0, c);
+    set_block(all, size, 0, e);
+    add_combinations(x, both, all.numbers());
+  }
 };
 
 /// A field, and the same in another precision from the first use of it there on.
@@ -102,7 +131,7 @@ class search_space {
   void project(Field& t) const {
     for (int pass = 0; pass < 2; ++pass) {
       converted_once<Field, InnerField> in(t);
-      host_matrix c = products(in, false);
+      host_matrix c = products(in);
       scale_rows(c, std::vector<double>(static_cast<std::size_t>(size_), -1.0));
       add(t, c);
     }
@@ -128,16 +157,16 @@ class search_space {
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
             const V& pairs = in.template as_blocks_of<V>();
-            const host_matrix of_z = overlaps(block.directions(), pairs), of_w = overlaps(block.images(), pairs);
+            const host_matrix products = block.products(pairs);
             for (int i = 0; i < block.size; ++i, ++row)
               for (int j = 0; j < count; ++j) {
-                const int k = before + j;
-                zz_(row, k) = of_z(i, j);
-                zz_(k, row) = conj(of_z(i, j));
-                zw_(row, k) = of_z(i, count + j);
-                zw_(k, row) = conj(of_w(i, j));
-                ww_(row, k) = of_w(i, count + j);
-                ww_(k, row) = conj(of_w(i, count + j));
+                const int k = before + j, of_w = block.size + i;
+                zz_(row, k) = products(i, j);
+                zz_(k, row) = conj(products(i, j));
+                zw_(row, k) = products(i, count + j);
+                zw_(k, row) = conj(products(of_w, j));
+                ww_(row, k) = products(of_w, count + j);
+                ww_(k, row) = conj(products(of_w, count + j));
               }
           },
           any);
@@ -164,7 +193,19 @@ class search_space {
   template <field_batch X>
   std::pair<host_matrix, host_matrix> products_with(const X& b) const {
     converted_once<X, other<X>> in(b);
-    return {products(in, false), products(in, true)};
+    std::pair<host_matrix, host_matrix> all;
+    int row = 0;
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const host_matrix products = block.products(in.template as_blocks_of<V>());
+            if (row == 0) all = {host_matrix(size_, products.columns()), host_matrix(size_, products.columns())};
+            set_block(all.first, row, 0, block_of(products, 0, 0, block.size, products.columns()));
+            set_block(all.second, row, 0, block_of(products, block.size, 0, block.size, products.columns()));
+            row += block.size;
+          },
+          any);
+    return all;
   }
 
   /// Returns A^+ A of A = alpha W + beta Z.
@@ -186,9 +227,9 @@ class search_space {
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
             const auto add_to = [&](V& to) {
-              add_combinations(to, block.directions(), block_of(c, row, 0, block.size, c.columns()).numbers());
-              if (e != nullptr)
-                add_combinations(to, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
+              const host_matrix of_z = block_of(c, row, 0, block.size, c.columns());
+              if (e == nullptr) return add_combinations(to, block.directions(), of_z.numbers());
+              block.add(to, of_z, block_of(*e, row, 0, block.size, e->columns()));
             };
             if constexpr (std::same_as<V, X>) {
               add_to(x);
@@ -215,13 +256,10 @@ class search_space {
     for (int from = 0; from < count;) {
       const bool is_full = std::ssize(blocks_) == first_blocks_ ||
                            !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
-                           std::get<direction_block<V>>(blocks_.back()).size == block_length_;
-      if (is_full) {
-        const V block = like(both, block_length_, as<V>);
-        blocks_.push_back(direction_block<V>{block, like(block), 0});
-      }
+                           std::get<direction_block<V>>(blocks_.back()).is_full();
+      if (is_full) blocks_.push_back(direction_block<V>(both, block_length_));
       auto& last = std::get<direction_block<V>>(blocks_.back());
-      const int some = std::min(count - from, block_length_ - last.size);
+      const int some = std::min(count - from, last.length - last.size);
       V z = view(last.z, last.size, some), w = view(last.w, last.size, some);
       assign(z, view(both, from, some));
       assign(w, view(both, count + from, some));
@@ -232,9 +270,9 @@ class search_space {
   template <class X>
   using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
 
-  /// Products with the directions, or with their images.
+  /// Products with the directions.
   template <class X>
-  host_matrix products(converted_once<X, other<X>>& in, bool images) const {
+  host_matrix products(converted_once<X, other<X>>& in) const {
     host_matrix all;
     int row = 0;
     for (const auto& any : blocks_)
@@ -242,7 +280,7 @@ class search_space {
           [&]<class V>(const direction_block<V>& block) {
             const V& b = in.template as_blocks_of<V>();
             if (row == 0) all = host_matrix(size_, b.columns());
-            set_block(all, row, 0, overlaps(images ? block.images() : block.directions(), b));
+            set_block(all, row, 0, overlaps(block.directions(), b));
             row += block.size;
           },
           any);
@@ -484,8 +522,8 @@ class preconditioned_solver {
   direction_block<InnerField> give_shortest(const Field& shape, int count) {
     const host_matrix chosen = space_.shortest_images(count);
     const int size = chosen.columns();
-    direction_block<InnerField> some{like(shape, std::max(1, size), as<InnerField>),
-                                     like(shape, std::max(1, size), as<InnerField>), size};
+    direction_block<InnerField> some(shape, size);
+    some.size = size;
     in_batches(size, 4, [&](int first, int n) {
       Field part = like(shape, n);
       const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
@@ -865,7 +903,8 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
                                                        preconditioned_work& work) {
   using Field = typename Sign::Field;
   const int plus = modes.plus.vectors.columns(), all = plus + modes.minus.vectors.columns();
-  direction_block<Field> first{like(shape, std::max(1, all)), like(shape, std::max(1, all)), all};
+  direction_block<Field> first(shape, all);
+  first.size = all;
   for (const int chi : {+1, -1}) {
     const Field& v = modes.of(chi).vectors;
     if (v.columns() == 0) continue;
@@ -903,7 +942,8 @@ direction_block<typename Sign::Field> recycled_directions(const overlap_operator
       eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
   const int kept = std::min(count, independent.columns()), total = modes.size + kept;
   const host_matrix chosen = product(independent, block_of(pairs.vectors, 0, 0, independent.columns(), kept));
-  direction_block<Field> first{like(modes.z, std::max(1, total)), like(modes.z, std::max(1, total)), total};
+  direction_block<Field> first(modes.z, total);
+  first.size = total;
   if (modes.size > 0) {
     Field z = view(first.z, 0, modes.size), w = view(first.w, 0, modes.size);
     copy(z, modes.directions());
