@@ -112,13 +112,12 @@ template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
   /// \param first         directions to begin with, which copies of this space share; may have none
-  /// \param delta         error of their images
   /// \param has_partners  false where sign(H)^2 is not 1
-  search_space(const direction_block<Field>& first, double delta, bool has_partners) : each_(has_partners ? 2 : 1) {
+  search_space(const direction_block<Field>& first, bool has_partners) : each_(has_partners ? 2 : 1) {
     if (first.size == 0) return;
     blocks_.push_back(first);
     first_blocks_ = 1;
-    enlarge(first.size, delta);
+    enlarge(first.size);
     in_batches(first.size, 12, [&](int from, int count) {
       Field both = like(first.z, 2 * count), z = view(both, 0, count), w = view(both, count, count);
       copy(z, view(first.z, from, count));
@@ -129,7 +128,8 @@ class search_space {
 
   /// Directions that are stored.
   int size() const { return size_; }
-  /// Rows of matrices.
+  /// Rows of matrices: of a direction, and all.
+  int rows_of_direction() const { return each_; }
   int dimension() const { return each_ * size_; }
   /// Makes storage grow by as many columns at once as solves of this many columns use.
   void set_columns(int columns) { block_length_ = block_length_of(columns); }
@@ -159,15 +159,14 @@ class search_space {
   }
 
   /// \param both       orthonormal directions, orthogonal to the others; after them what D makes of them
-  /// \param delta      error of these images
   /// \param as_single  both are kept in single precision, which they have
-  void append(const Field& both, double delta, bool as_single) {
+  void append(const Field& both, bool as_single) {
     const int before = size_;
     if (as_single)
       push_back<InnerField>(both);
     else
       push_back<Field>(both);
-    enlarge(before + both.columns() / 2, delta);
+    enlarge(before + both.columns() / 2);
     record(both, before);
   }
 
@@ -185,7 +184,6 @@ class search_space {
            std::visit([](auto& block) { return block.size; }, blocks_.back()) == 0)
       blocks_.pop_back();
     size_ = size;
-    errors_.resize(static_cast<std::size_t>(dimension()));
     for (host_matrix* products : {&zz_, &zw_, &ww_}) *products = block_of(*products, 0, 0, dimension(), dimension());
   }
 
@@ -235,7 +233,7 @@ class search_space {
     return all;
   }
 
-  /// Returns A^+ A of A = alpha W + beta Z, and what errors of images are expected to add to |b - A y|^2.
+  /// Returns A^+ A of A = alpha W + beta Z.
   host_matrix normal_matrix(double alpha, double beta) const {
     const int k = dimension();
     host_matrix normal(k, k);
@@ -243,7 +241,6 @@ class search_space {
       for (int i = 0; i < k; ++i)
         normal(i, j) =
             alpha * alpha * ww_(i, j) + alpha * beta * (zw_(i, j) + conj(zw_(j, i))) + beta * beta * zz_(i, j);
-    for (int i = 0; i < k; ++i) normal(i, i).re += std::pow(alpha * errors_[static_cast<std::size_t>(i)], 2);
     return hermitian_part(normal);
   }
 
@@ -304,10 +301,9 @@ class search_space {
       from += some;
     }
   }
-  /// Makes room for products of more directions, whose images err by delta.
-  void enlarge(int size, double delta) {
+  /// Makes room for products of more directions.
+  void enlarge(int size) {
     size_ = size;
-    errors_.resize(static_cast<std::size_t>(dimension()), delta);
     for (host_matrix* products : {&zz_, &zw_, &ww_}) {
       host_matrix larger(dimension(), dimension());
       if (products->rows() > 0) set_block(larger, 0, 0, *products);
@@ -374,8 +370,7 @@ class search_space {
   }
 
   std::vector<std::variant<direction_block<Field>, direction_block<InnerField>>> blocks_;
-  host_matrix zz_, zw_, ww_;    ///< Z^+ Z, Z^+ W and W^+ W
-  std::vector<double> errors_;  ///< of images
+  host_matrix zz_, zw_, ww_;  ///< Z^+ Z, Z^+ W and W^+ W
   int each_, size_ = 0, first_blocks_ = 0, block_length_ = 8;
 };
 
@@ -391,7 +386,17 @@ class residual_minimiser {
   template <class Space>
   void update(const Space& space) {
     normal_ = space.normal_matrix(alpha_, beta_);
-    grow();
+    const int before = q_.rows(), all = normal_.rows(), each = space.rows_of_direction();
+    host_matrix longer(all, q_.columns());
+    if (q_.columns() > 0) set_block(longer, 0, 0, q_);
+    q_ = std::move(longer);
+    constexpr int at_once = 64;  // eigenpairs of many take long
+    for (int from = before; from < all; from += at_once)
+      for (int which = 0; which < each; ++which) {
+        std::vector<int> fresh;
+        for (int i = from + which; i < std::min(all, from + at_once); i += each) fresh.push_back(i);
+        grow(fresh, which > 0);
+      }
   }
   /// Returns the y of each column.
   /// \param zb, wb  Z^+ b and W^+ b
@@ -419,28 +424,34 @@ class residual_minimiser {
   host_matrix solution(const host_matrix& right) const { return product(q_, adjoint_product(q_, right)); }
 
   /// Makes the images of new directions orthonormal, and orthogonal to those of the others. Directions whose images are
-  /// combinations of others tell nothing.
-  void grow() {
-    const int before = q_.rows(), fresh = normal_.rows() - before;
-    if (fresh == 0) return;
-    host_matrix left = block_of(normal_, before, before, fresh, fresh), along(q_.columns(), fresh);
+  /// combinations of others tell nothing. Partners are left out where they are nearly so, as those of modes of D: large
+  /// multiples of them would add errors of images.
+  void grow(const std::vector<int>& fresh, bool are_partners) {
+    constexpr double least_of_partners = 1e-4;
+    const host_matrix new_columns = columns_of(normal_, fresh);
+    const auto rows_of = [&](const host_matrix& a) { return adjoint(columns_of(adjoint(a), fresh)); };
+    host_matrix left = rows_of(new_columns), along(q_.columns(), left.columns());
     double longest = 0.0;
-    for (int i = 0; i < fresh; ++i) longest = std::max(longest, left(i, i).re);
+    for (int i = 0; i < left.rows(); ++i) longest = std::max(longest, left(i, i).re);
     if (q_.columns() > 0) {
-      along = adjoint_product(q_, block_of(normal_, 0, before, before, fresh));
+      along = adjoint_product(q_, new_columns);
       const host_matrix known = adjoint_product(along, along);
-      for (int j = 0; j < fresh; ++j)
-        for (int i = 0; i < fresh; ++i) left(i, j) = left(i, j) - known(i, j);
+      for (int j = 0; j < left.columns(); ++j)
+        for (int i = 0; i < left.rows(); ++i) left(i, j) = left(i, j) - known(i, j);
     }
-    const host_matrix chosen = detail::directions_above(left, 1e-13 * longest);
-    host_matrix larger(normal_.rows(), q_.columns() + chosen.columns());
+    const host_matrix chosen =
+        detail::directions_above(left, std::max(1e-13 * longest, are_partners ? least_of_partners : 0.0));
+    if (chosen.columns() == 0) return;
+    host_matrix larger(q_.rows(), q_.columns() + chosen.columns());
     if (q_.columns() > 0) {
       host_matrix minus = product(q_, product(along, chosen));
       scale_columns(minus, std::vector<double>(static_cast<std::size_t>(minus.columns()), -1.0));
       set_block(larger, 0, 0, q_);
       set_block(larger, 0, q_.columns(), minus);
     }
-    set_block(larger, before, q_.columns(), chosen);
+    for (int j = 0; j < chosen.columns(); ++j)
+      for (int i = 0; i < chosen.rows(); ++i)
+        larger(fresh[static_cast<std::size_t>(i)], q_.columns() + j) += chosen(i, j);
     q_ = std::move(larger);
   }
 
@@ -732,7 +743,7 @@ class preconditioned_solver {
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
-    space_.append(both, delta, as_single);
+    space_.append(both, as_single);
     add_products(both);
     find_residuals(active);
     double largest = 0.0, lightest = 0.0;
@@ -1079,7 +1090,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   int batch = std::min(settings.batch > 0 ? settings.batch : b.columns(), b.columns());
   using space = search_space<Field, typename Sign::InnerField>;
   const auto space_of = [&](const direction_block<Field>& directions) {
-    return space(directions, delta, !(rule.coarse_sign_delta > 0.0));
+    return space(directions, !(rule.coarse_sign_delta > 0.0));
   };
   space first = space_of(of_modes);
   // Few columns lead where others gain from what they find.
