@@ -60,7 +60,7 @@ struct overlap_solve_rule {
   double cheap_delta = 1e-4;   ///< of the defect correction's inner solves
   double inner_tolerance = 1e-3;  ///< of these
   /// Above 0: the square of the sign function, fixed by hand, is not 1 to the tolerance. Then D(m) is applied as it is,
-  /// with a sign function that is computed to this.
+  /// with a sign function that is computed to this, and directions have no partners.
   double coarse_sign_delta = 0.0;
   overlap_preconditioner preconditioner{};  ///< of the preconditioned scheme
   /// Where memory runs out, the preconditioned scheme starts again from the residual, or with fewer columns at once. Of
