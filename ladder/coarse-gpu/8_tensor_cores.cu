@@ -45,7 +45,7 @@ struct tf32 {
 
 namespace {
 
-const add<tensor_rung<tf32>> rung_8("coarse-gpu", 8, "tensor cores", 3e-3, "like 7, but tensor cores multiply");
+const add<tensor_rung<tf32>> rung_8("coarse-gpu", 8, "tensor cores", 7e-4, "like 7, but tensor cores multiply");
 
 }  // namespace
 }  // namespace ladder::coarse_gpu

@@ -55,7 +55,7 @@ struct halves {
 
 namespace {
 
-const add<tensor_rung<halves>> rung_9("coarse-gpu", 9, "16 bits", 3e-3, "like 8, but numbers of matrices have 16 bits");
+const add<tensor_rung<halves>> rung_9("coarse-gpu", 9, "16 bits", 7e-4, "like 8, but numbers of matrices have 16 bits");
 
 }  // namespace
 }  // namespace ladder::coarse_gpu

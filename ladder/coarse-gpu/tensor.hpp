@@ -60,9 +60,13 @@ struct tensor_body : arrays {
         multiply_tiles<Format>(
             c, lane, [&](int l) { return tiles[((site * matrices + k) * of_row + tile) * lanes + l]; },
             [&](int l) {
-              const number* v = vector(l / 8, site, k) + tile * Format::width;
+              const auto* v = reinterpret_cast<const group<1>*>(vector(l / 8, site, k)) + tile * Format::width;
               return Format::words_of_vector(
-                  [&](int j) { return l / 4 % 2 == 0 ? number{v[j].re, -v[j].im} : number{v[j].im, v[j].re}; }, l % 4);
+                  [&](int j) {
+                    const number z = v[j].z[0];
+                    return l / 4 % 2 == 0 ? number{z.re, -z.im} : number{z.im, z.re};
+                  },
+                  l % 4);
             });
       shared.products[k][lane % 4][lane / 4] = {c[0], c[1]};
       shared.products[k][lane % 4][lane / 4 + 8] = {c[2], c[3]};
