@@ -120,7 +120,11 @@ class Pages(unittest.TestCase):
             result = subprocess.run([python, "-B", "-m", "sphinx", "-q", "-W", "-c", os.path.join(ROOT, "docs"), "-b", "html", ROOT, out],
                                     capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("_images/overlap_tour.png", text_of(out, "docs", "book", "overlap.html"))
+            pages = {page: text_of(page) for page in glob.glob(out + "/docs/book/*.html")}
+            self.assertEqual(sum("_images/" in text for text in pages.values()), 8, "pages with pictures")
+            for page, text in pages.items():
+                for target in re.findall(r'(?:src|href)="([^"#:?]+)', text):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), target)), f"{page}: {target}")
 
     def test_pictures_are_as_wide_as_a_page_and_small(self):
         for pattern in ("docs/book/pictures/*", "plots/*.png", "miniapps/*/*.png", "validation/results/*.png"):
