@@ -59,6 +59,8 @@ libhdf5-dev             command:h5cc                      demo test  optional:no
 libhwloc-dev            header:hwloc.h                    demo test  optional:no_placement_of_threads
 libmetis-dev            header:metis.h                    -    test  optional:meshes_are_divided_along_a_curve
 gfortran                command:gfortran                  -    test  optional:no_Fortran_module
+python3-sphinx          python:sphinx                     -    test  optional:the_book_is_not_built
+python3-myst-parser     python:myst_parser                -    test  optional:the_book_is_not_built
 clang-19                command:clang++-19                -    test  optional:no_fuzz_tests
 libclang-rt-19-dev      file:/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a - test optional:no_fuzz_tests
 '
