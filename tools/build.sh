@@ -26,6 +26,14 @@ choose_preset() {
   fi
 }
 
+# prepare [ARGS...]   Chooses the preset; installs what is missing where nothing has been configured yet.
+prepare() {
+  preset=$(choose_preset "$@")
+  [[ ! -e $(build_folder)/build.ninja ]] || return 0
+  require run
+  preset=$(choose_preset "$@") # MPI may have come
+}
+
 build_folder() { say "$root/build/$preset"; }
 
 # configure [CMAKE ARGS...]
