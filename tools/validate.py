@@ -369,6 +369,7 @@ def host_energy_faults(report):
     faults = []
     hosts = max(number(report.get("run", {}).get("hosts", 1)), 1)
     for what, window in [("of the hosts", report.get("energy", {}))] + \
+            [(f"of the hosts in '{s['name']}'", s.get("host_energy", {})) for s in report.get("stages") or []] + \
             [(f"of the hosts in '{s['solver']}'", s.get("host_energy", {})) for s in report["solves"]]:
         if not window or "none" in window:
             continue
@@ -382,11 +383,20 @@ def host_energy_faults(report):
 
 
 def joules_a_solve(report):
-    """Of the last timed solves of a batch, GPUs and hosts together where both tell; NaN where neither does."""
+    """Of the last timed solves of a batch, GPUs and hosts together where both tell; NaN where neither does. Of
+    overlap-propagator on CPUs, a propagator's part of all stages."""
     joules = []
+    if report["app"] == "overlap-propagator" and report["solves"]:
+        parts = [number(s.get("host_energy", {}).get("energy_joule")) for s in report.get("stages") or []]
+        return sum(parts) / len(report["solves"]) if parts and report["parameters"].get("device") == "cpu" else math.nan
     for s in report["solves"]:
         parts = [number(s.get("gpu", {}).get("energy_joule_of_all_ranks")), number(s.get("host_energy", {}).get("energy_joule"))]
         columns = (s.get("batches") or [{}])[-1].get("columns") or s.get("columns") or []
+        if report["app"] == "multigrid":
+            if s["solver"] != "multigrid" or s is not min((m for m in report["solves"] if m["solver"] == "multigrid"),
+                                                          key=lambda m: number(m["seconds"])):
+                continue  # the figure of merit is that of the best batch
+            parts[0] = number(s.get("energy_joule_a_solve")) * len(columns)
         known = [p for p in parts if not math.isnan(p)]
         if known and columns:
             joules.append(sum(known) / len(columns))
@@ -599,15 +609,31 @@ def pairs_of(named):
     return faults
 
 
+def energy_lines(named, documents):
+    """How energy was read. Where hosts tell none, a submission is accepted without joules of theirs."""
+    told = sorted({e.get("source") or "none, " + str(e.get("none", "no such line")) for _, r in named for e in [r.get("energy") or {}]})
+    cards = [any("energy_joule" in (x.get("gpu") or {}) or "energy_joule_a_solve" in x for x in r["figures"] + r["solves"])
+             for _, r in named if r["parameters"].get("device") == "gpu"]
+    power = [f"; a node took {p['watt']:g} W by {p['instrument']}" for _, d in documents for p in [d.get("power")] if is_power(p)]
+    return [f"energy      hosts: {'; '.join(told)}" + (f"; GPUs by NVML in {sum(cards)} of {len(cards)} reports" if cards else "") +
+            "".join(power)]
+
+
+def is_power(power):
+    return isinstance(power, dict) and number(power.get("watt")) > 0 and bool(power.get("instrument"))
+
+
 def submission_faults(path, document, named):
     """Where submission.json says something else than its reports."""
     found, faults = {os.path.abspath(p): r for p, r in named}, []
+    if "power" in document and not is_power(document["power"]):
+        faults.append(f"{path}: expected power as {{watt, instrument}}, found {document['power']}")
     for entry in document.get("runs", []):
         name = str(entry.get("report"))
         report = found.get(os.path.abspath(os.path.join(os.path.dirname(path), name)))
         if report is None:
             faults.append(f"{path}: expected {name}, which it names, found no such report")
-        elif not near(entry.get("fom"), report["fom"]["value"]):
+        elif entry.get("fom") is not None and not near(entry["fom"], report["fom"]["value"]):
             faults.append(f"{path}: {name} has figure of merit {entry.get('fom')}, the report {report['fom']['value']}")
     return faults
 
@@ -626,7 +652,7 @@ def rule_faults(named, series):
         spread = (max(foms) - min(foms)) / median
         lines.append(f"{kind[0]:<23} {kind[1]:<7} {kind[2]:<7} {kind[3]:<4} {kind[5]:>5}  {len(foms):>4}  {median:>10.4g}"
                      f"  {100 * spread:>6.1f}%" + ("" if any(map(math.isnan, joules[kind])) else
-                                                  f"  {statistics.median(joules[kind]):>8.4g} J a solve"))
+                                                  f"  {statistics.median(joules[kind]):>8.4g} J"))
         name = f"{kind[0]} {kind[1]} {kind[2]} on {kind[5]} ranks"
         if len(foms) < rules["runs"]:
             faults.append(f"{name}: expected {rules['runs']} runs or more, found {len(foms)}")
@@ -726,6 +752,7 @@ def main():
     for path, document in documents:
         silent += submission_faults(path, document, named)
     together, lines = rule_faults([(p, r) for p, r in named if not verdicts[p][1]], series) if rules else ([], [])
+    lines += energy_lines(named, documents) if lines else []
     refused = print_verdicts(verdicts, together + silent, lines, arguments.quiet)
     sys.exit(UNUSABLE if unusable else REFUSED if refused else 0)
 
@@ -740,7 +767,7 @@ def print_verdicts(verdicts, together, lines, quiet):
         for remark in [] if quiet else remarks:
             print(f"         remark: {remark}")
     if lines:
-        print("\nprogram                 class   memory  on   ranks  runs      median  spread")
+        print("\nprogram                 class   memory  on   ranks  runs      median  spread  joules a solve")
         print("\n".join(lines))
     for fault in together:
         print(f"RULES    {fault}")

@@ -267,6 +267,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
   require_sense(options);
   return options;
 }

@@ -356,6 +356,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     take_problem(options.shared, *options.run_class, line);
     if (!line.given("--masses")) options.masses = options.run_class->fixed["masses"].get<std::vector<double>>();
   }
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
   if (!line.given("--preconditioner-stout") && options.shared.stout.steps > 0 &&
       options.preconditioner.smearing.steps == 3)
     options.preconditioner.smearing.steps = 2;

@@ -61,6 +61,12 @@ class RunClass(CommandLineTest):
         self.assertEqual([name for _, name in regions[::2]], [name for _, name in regions[1::2]])
         self.assertEqual({word for word, _ in regions[::2]}, {"begin"})
 
+    def test_another_lattice_than_that_of_a_size_is_not_called_so(self):
+        for arguments in (["--size", "target", "--lattice", "4x4x4x4"], ["--lattice", "4x4x4x4"], ["--size", "target"]):
+            for app in ("mixed-precision-solver", "overlap-propagator"):
+                out = run(*arguments, "--dryrun", program=program(app)).out
+                self.assertEqual(bool(re.search(r"\nlattice +\S+ \(\w+\),", out)), "--lattice" not in arguments, out)
+
     def test_a_run_of_no_class_says_nothing_of_one(self):
         result = run("--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--rhs", "1", "--repeat", "0")
         self.assertNotIn("CLASS", result.out)

@@ -2,6 +2,7 @@
 """A tender from end to end: two classes at nano scale are run, packed and validated; what does not conform is said."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -72,6 +73,30 @@ class Tender(CommandLineTest):
         status, out = tool("validate", "--trial", self.path("out"))
         self.assertEqual(status, 1, out)
         self.assertIn("expected tolerance 1e-10, found 0.9", out)
+
+    def test_in_a_bundle_a_series_that_is_stopped_leaves_what_it_has(self):
+        """A made-up bundle: a program that writes a report, says its arguments, and kills the script at the second run."""
+        for name, source in (("tools/tender.py", "tools/tender.py"), ("common/app/classes.json", "common/app/classes.json")):
+            os.makedirs(os.path.dirname(self.path("bundle/" + name)), exist_ok=True)
+            shutil.copy(os.path.join(ROOT, source), self.path("bundle/" + name))
+        os.makedirs(self.path("bundle/bin"))
+        os.makedirs(self.path("bundle/lib"))
+        self.write("bundle/bundle.txt", b"made up\n")
+        program = self.write("bundle/bin/plaquette-nodal-dg", b'''#!/bin/sh
+echo "$LD_LIBRARY_PATH $*"
+for report; do :; done
+echo '{"class": {"conforms": true, "why": "", "work_seconds": 61}, "fom": {"value": 1, "unit": "x"}}' > "$report"
+case $report in *-2.json) kill -9 $PPID;; esac
+''')
+        os.chmod(program, 0o755)
+        done = subprocess.run([sys.executable, "-B", self.path("bundle/tools/tender.py"), self.path("out"), "--apps", "nodal-dg", "--classes",
+                               "device", "--options", "nodal-dg=--steps 99"], check=False, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, -9, done.stderr)
+        self.assertEqual([run["report"] for run in self.read_json("out/submission.json")["runs"]], ["reports/nodal-dg-device-medium-1-1.json"])
+        with open(self.path("out/logs/nodal-dg-device-medium-1-1.txt"), encoding="utf-8") as file:
+            said = file.read()
+        self.assertTrue(said.startswith(self.path("bundle/lib") + ":"), said)
+        self.assertIn("--device cpu --samples 4 --steps 99 --json", said)
 
     def test_what_it_cannot_use_is_refused(self):
         os.mkdir(self.path("out"))

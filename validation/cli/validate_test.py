@@ -281,6 +281,14 @@ class Validate(CommandLineTest):
         self.assertEqual(self.judge().joules_a_solve(report), 5.0)
         report = changed(report, ("solves/0/gpu", {"seconds": 1.0, "energy_joule_of_all_ranks": 600.0}))
         self.assertEqual(self.judge().joules_a_solve(report), 55.0)
+        series = {"solver": "multigrid", "columns": 12 * [{}], "host_energy": window}
+        both = [{**series, "seconds": 2.0}, {**series, "seconds": 1.0, "energy_joule_a_solve": 7.0},
+                {**series, "solver": "bicgstab", "seconds": 0.5}]
+        self.assertEqual(self.judge().joules_a_solve(changed(report, ("app", "multigrid"), ("solves", both))), 12.0)
+        overlap = changed(report, ("app", "overlap-propagator"), ("solves", 4 * [{}]), ("stages", 2 * [{"host_energy": window}]))
+        self.assertEqual(self.judge().joules_a_solve(overlap), 30.0)
+        backward = changed(report, ("stages", [{"name": "modes of H", "host_energy": {**window, "energy_joule": -60.0}}]))
+        self.assertIn("energy of the hosts in 'modes of H'", self.judge().host_energy_faults(backward)[0])
 
     @staticmethod
     def judge():
@@ -367,6 +375,13 @@ class Validate(CommandLineTest):
         status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], energy=""))
         self.assertEqual(status, 1, out)
         self.assertIn("expected 'energy'", out)
+        runs = [self.a_run(1.0), self.a_run(1.01)]
+        for power, status, words in (({"watt": 900, "instrument": "meter of the rack"}, 0, "a node took 900 W by meter of the rack"),
+                                     ({"watt": 900}, 1, "expected power as {watt, instrument}")):
+            found, out = validate(self.folder(runs, power=power))
+            self.assertEqual(found, status, out)
+            self.assertIn(words, out)
+            self.assertIn("\nenergy      hosts: ", out)
 
 
 if __name__ == "__main__":
