@@ -303,6 +303,8 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   shared_option_set shared(line, {}, {}, {"--precision", "--rhs", "action"});
   line.examples({"--size nano", "--gauge b6.lime --modes 200 --masses 0.01,0.03,0.1 --device gpu",
                  "--lattice 8x8x8x16 --until modes --modes 30"});
+  line.show_default("--lattice", to_string(ladder[1].lattice) + " (small)");
+  line.show_default("--gauge", parse_gauge_choice(ladder[1].gauge, "--gauge").describe() + " (small)");
   line.parse(argc, argv);
 
   options.shared = shared.collected();
