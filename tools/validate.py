@@ -695,7 +695,7 @@ def reports_of(argument):
         for name in sorted(files):
             if name == SUBMISSION and folder == argument:
                 submission = os.path.join(folder, name)
-            elif name.endswith(".json") and os.path.basename(folder) != "system":
+            elif name.endswith(".json") and os.path.basename(folder) not in ("system", "logs"):  # logs: trials before runs
                 found.append(os.path.join(folder, name))
     if not found:
         raise report_file.ReportError(f"{argument}: expected a folder of JSON reports, found none")
