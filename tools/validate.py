@@ -289,9 +289,19 @@ def problem_faults(report):
             if not near(f["nodes_per_s"] * number(f["seconds"]["median"]), o.get("nodes", 0) * f["rhs"], 1e-3):
                 faults.append(f"{f['nodes_per_s']:.4g} node stages/s, and its seconds give "
                               f"{o.get('nodes', 0) * f['rhs'] / number(f['seconds']['median']):.4g}")
+        fields = 6 if p["equations"] == "maxwell" and len(p.get("box") or [0, 0, 0]) == 3 else 4
+        for f in report["figures"] if fields in (4, 6) and o.get("nodes") else []:
+            least = 4e-9 * fields * (8 if f["precision"] == "double" else 4) * f["nodes_per_s"]
+            if not 0.7 * least <= number(f["gbytes_per_s"]) <= 1.01 * least:
+                faults.append(f"{f['gbytes_per_s']:.4g} GB/s, and {f['nodes_per_s']:.4g} node stages/s are {least:.4g}")
     cards = [rank["gpu"] for rank in machine.get("gpus", {}).get("ranks", [])]
     if cards and (len(cards) != machine["ranks"] or any(card not in machine["gpu"] for card in cards)):
         faults.append(f"expected {machine['ranks']} of the card '{machine['gpu']}', found {cards[:4]}")
+    for s in report["solves"] if app == "multigrid" else []:
+        timed = [number(f["seconds"]["median"]) for f in report["figures"]
+                 if f["operator"] == f"solve by {s['solver']}" and f["rhs"] == s.get("batch")]
+        if timed and not any(near(number(s["seconds"]) * s["batch"], t, 0.01) for t in timed):
+            faults.append(f"{s['solver']}, {s['batch']} at once: {s['seconds']} s each, and the figure took {timed[0]}")
     for s in report["solves"] if app == "mixed-precision-solver" else []:
         judged = [c["value"] for c in report["checks"] if c["name"] == "residual of the full system"]
         columns = [c["residual"]["reference"] for c in s.get("columns", [])]
