@@ -182,12 +182,15 @@ class Validate(CommandLineTest):
                 forged = self.write("forged.json", signed(changed(report, *changes)))
                 faults = judge.judge(forged)[1]
                 self.assertTrue(any(words in fault for fault in faults), faults)
-        dg = report_file.load(os.path.join(ROOT, "validation/results/h100.tar.xz/h100/dg/case-1.json"))
+        dg = report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/dg/acoustics-7-gpu.json"))
         self.assertEqual(judge.problem_faults(dg), [])
         for path, value, words in (("parameters/box", [64, 64, 64], "elements: expected 1572864"),
-                                   ("parameters/order", 3, "nodes: expected"), ("figures/0/seconds/median", 1e-9, "and its seconds give")):
-            if path == "parameters/box" or dg["parameters"].get("box"):
-                self.assertIn(words, "".join(judge.problem_faults(changed(dg, (path, value)))))
+                                   ("parameters/order", 3, "nodes: expected"), ("figures/0/seconds/median", 1e-9, "and its seconds give"),
+                                   ("figures/0/gbytes_per_s", times(2), " GB/s, and ")):
+            self.assertIn(words, "".join(judge.problem_faults(changed(dg, (path, value)))))
+        multigrid = report_file.load(os.path.join(ROOT, "validation/results/h100.tar.xz/h100/multigrid-stages.json"))
+        self.assertEqual(judge.problem_faults(multigrid), [])
+        self.assertIn("s each, and the figure took", "".join(judge.problem_faults(changed(multigrid, ("solves/0/seconds", times(0.1))))))
 
     def test_a_run_before_its_revision_was_made_is_refused(self):
         head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], check=False, capture_output=True, text=True).stdout.strip()
