@@ -619,25 +619,17 @@ def pairs_of(named):
     return faults
 
 
-def energy_lines(named, documents):
+def energy_lines(named):
     """How energy was read. Where hosts tell none, a submission is accepted without joules of theirs."""
     told = sorted({e.get("source") or "none, " + str(e.get("none", "no such line")) for _, r in named for e in [r.get("energy") or {}]})
     cards = [any("energy_joule" in (x.get("gpu") or {}) or "energy_joule_a_solve" in x for x in r["figures"] + r["solves"])
              for _, r in named if r["parameters"].get("device") == "gpu"]
-    power = [f"; a node took {p['watt']:g} W by {p['instrument']}" for _, d in documents for p in [d.get("power")] if is_power(p)]
-    return [f"energy      hosts: {'; '.join(told)}" + (f"; GPUs by NVML in {sum(cards)} of {len(cards)} reports" if cards else "") +
-            "".join(power)]
-
-
-def is_power(power):
-    return isinstance(power, dict) and number(power.get("watt")) > 0 and bool(power.get("instrument"))
+    return [f"energy      hosts: {'; '.join(told)}" + (f"; GPUs by NVML in {sum(cards)} of {len(cards)} reports" if cards else "")]
 
 
 def submission_faults(path, document, named):
     """Where submission.json says something else than its reports."""
     found, faults = {os.path.abspath(p): r for p, r in named}, []
-    if "power" in document and not is_power(document["power"]):
-        faults.append(f"{path}: expected power as {{watt, instrument}}, found {document['power']}")
     for entry in document.get("runs", []):
         name = str(entry.get("report"))
         report = found.get(os.path.abspath(os.path.join(os.path.dirname(path), name)))
@@ -762,7 +754,7 @@ def main():
     for path, document in documents:
         silent += submission_faults(path, document, named)
     together, lines = rule_faults([(p, r) for p, r in named if not verdicts[p][1]], series) if rules else ([], [])
-    lines += energy_lines(named, documents) if lines else []
+    lines += energy_lines(named) if lines else []
     refused = print_verdicts(verdicts, together + silent, lines, arguments.quiet)
     sys.exit(UNUSABLE if unusable else REFUSED if refused else 0)
 
