@@ -66,10 +66,11 @@ libclang-rt-19-dev      file:/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt
 '
 
 # missing VERB needed|optional   The packages that VERB lacks, one a line; behind an optional one, what goes without it.
+# run lacks what demo does, without the modules of Python that draw.
 missing() {
   local package probe demo test necessity
   while read -r package probe demo test necessity; do
-    [[ -n $package && ($demo == "$1" || $test == "$1") && ${necessity%%:*} == "$2" ]] || continue
+    [[ -n $package && ($demo == "$1" || $test == "$1" || $1$demo == rundemo && $probe != python:*) && ${necessity%%:*} == "$2" ]] || continue
     installed "$package" || has "$probe" || say "$package ${necessity#*:}"
   done <<<"$packages"
 }
