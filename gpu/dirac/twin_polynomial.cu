@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/twin_polynomial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "gpu/device/timing.hpp"
+#include "gpu/dirac/hopping_kernels.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "gpu/fields/twin.hpp"
+#include "gpu/tuning/tuner.hpp"
+
+namespace plaquette::gpu {
+
+namespace {
+
+/// Chunks of a site and pair of columns, of which each has four numbers: [block][pair][chunk][32].
+constexpr int twin_chunks = 6;
+constexpr int words_of_block = chiral_rows * chiral_rows / 2;
+/// Shared memory of 32 sites: chunks of links and the last word of each, then chunks of blocks and their last words.
+constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_block / 4;
+constexpr int twin_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
+static_assert(block_chunks * 4 == 2 * words_of_block);
+
+struct twin_arguments {
+  hopping_arguments<half> arg;  ///< links, blocks of A, order, parity; no fields
+  const std::byte *in, *x, *r;  ///< x, r of the output's parity: out = gain (A - shift) x + D in + b r
+  std::byte* out;
+  int pairs;
+  float shift, gain;
+  twin inside[hop_directions], across[hop_directions], b;
+};
+
+/// A neighbour as `project` takes it.
+struct loaded_twins {
+  twin number[spinor_reals];
+
+  template <spinor_part part>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* site) {
+    constexpr int first = part == spinor_part::lower ? twin_chunks / 2 : 0;
+    constexpr int last = part == spinor_part::upper ? twin_chunks / 2 : twin_chunks;
+#pragma unroll
+    for (int c = first; c < last; ++c) {
+      const auto v = load_words<load_hint::ordered, 4>(site + c * chunk_stride);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) number[4 * c + j].bits = v.w[j];
+    }
+  }
+  PLAQUETTE_KERNEL_INLINE twin operator[](int k) const { return number[k]; }
+  PLAQUETTE_KERNEL_INLINE static twin sum(twin a, twin b) { return a + b; }
+  PLAQUETTE_KERNEL_INLINE static twin plain(twin a) { return a; }
+};
+
+PLAQUETTE_KERNEL_INLINE complex<twin>& number_of_spinor(spin_rows<twin, 4>& psi, int k) {
+  return psi.z[k / colours][k % colours];
+}
+
+/// psi = a psi with the blocks of A that a thread has left in shared memory, halved.
+PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, const std::byte* blocks,
+                                                     std::uint32_t lane) {
+  spin_rows<twin, 4> sum;
+#pragma unroll
+  for (int chirality = 0; chirality < 2; ++chirality) {
+    std::uint32_t word[words_of_block + 2];
+    constexpr int half_of_chunks = block_chunks / 2 + 1;  // 18 words: the middle chunk is of both
+#pragma unroll
+    for (int k = 0; k < half_of_chunks; ++k) {
+      const auto v = load_words<load_hint::none, 4>(blocks + 16 * lane + (k + chirality * 4) * chunk_stride);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) word[4 * k + j] = v.w[j];
+    }
+    const int first = chirality * 2;
+    complex<twin> v[chiral_rows], r[chiral_rows];
+#pragma unroll
+    for (int k = 0; k < chiral_rows; ++k) {
+      const complex<twin>&u = number_of_spinor(psi, k), &l = number_of_spinor(psi, k + chiral_rows);
+      v[k] = chirality == 0 ? complex<twin>{u.re + l.re, u.im + l.im} : complex<twin>{u.re - l.re, u.im - l.im};
+      const twin two{word[first + k / 2]}, a = k % 2 == 0 ? both_of<0>(two) : both_of<1>(two);
+      r[k] = {a * v[k].re, a * v[k].im};
+    }
+#pragma unroll
+    for (int row = 1; row < chiral_rows; ++row)
+#pragma unroll
+      for (int column = 0; column < row; ++column) {
+        const twin e{word[first + chiral_rows / 2 + hermitian_6x6::lower_index(row, column)]};
+        const twin re = both_of<0>(e), im = both_of<1>(e);
+        r[row].re = multiply_add(re, v[column].re, multiply_add(-im, v[column].im, r[row].re));
+        r[row].im = multiply_add(re, v[column].im, multiply_add(im, v[column].re, r[row].im));
+        r[column].re = multiply_add(re, v[row].re, multiply_add(im, v[row].im, r[column].re));
+        r[column].im = multiply_add(re, v[row].im, multiply_add(-im, v[row].re, r[column].im));
+      }
+#pragma unroll
+    for (int k = 0; k < chiral_rows; ++k) {
+      complex<twin>&u = number_of_spinor(sum, k), &l = number_of_spinor(sum, k + chiral_rows);
+      if (chirality == 0) {
+        u = l = r[k];
+      } else {
+        u = {u.re + r[k].re, u.im + r[k].im};
+        l = {l.re - r[k].re, l.im - r[k].im};
+      }
+    }
+  }
+  psi = sum;
+}
+
+/// One parity: out = A D in, or with x_too what twin_arguments say. A thread keeps the links and blocks of its site in
+/// shared memory, made whole, and goes through all columns.
+template <reconstruct stored, bool x_too>
+__global__ void __launch_bounds__(256, 2)
+    twin_hops(const __grid_constant__ twin_arguments twins, const __grid_constant__ tile_walk walk) {
+#ifdef __CUDACC__
+  extern __shared__ __align__(16) std::byte shared[];
+#else
+  std::byte* const shared = shared_of_host_block;
+#endif
+  trigger_dependent_launch();
+  const hopping_arguments<half>& arg = twins.arg;
+  const site_of_thread s = find_site(walk, row_of_tiles(walk));
+  if (!inside(s, arg.order)) return;
+  const int in_tile = static_cast<int>(threadIdx.x) +
+                      walk.tile[0] * (static_cast<int>(threadIdx.y) + walk.tile[1] * static_cast<int>(threadIdx.z));
+  const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
+  std::byte* const links = shared + static_cast<std::uint32_t>(in_tile) / lanes * twin_block_bytes;
+  std::byte* const blocks = links + link_chunks * chunk_stride;
+  std::byte* const ninths = blocks + block_chunks * chunk_stride;
+  const std::uint32_t lane = lane_of(in_tile);
+  for_directions<0, hop_directions>([&]<int d>() {
+    loaded_link<half, stored> link;
+    load_link_of_hop<half, stored, d, load_hint::constant>(link, arg, n);
+    su3<float> u;
+    make_whole(u, link);
+    const auto bits = [&](int k) {
+      return twin_of(u.e[k / colours][k % colours].re, u.e[k / colours][k % colours].im).bits;
+    };
+#pragma unroll
+    for (int c = 0; c < 2; ++c)
+      *reinterpret_cast<words<4>*>(links + 16 * lane + (2 * d + c) * chunk_stride) = {
+          {bits(4 * c), bits(4 * c + 1), bits(4 * c + 2), bits(4 * c + 3)}};
+    *reinterpret_cast<std::uint32_t*>(ninths + 4 * lane + d * 4 * lanes) = bits(8);
+  });
+  std::uint32_t word[2 * words_of_block];
+#pragma unroll
+  for (int chirality = 0; chirality < 2; ++chirality) {
+    loaded_clover<half> a;
+    a.template load<load_hint::constant>(clover_of<half>(arg.clover, n.here) + chirality * chiral_block_bytes<half>,
+                                         lane_of(n.here));
+    const float scale = 0.5F * twins.gain * a.scale, shift = 0.5F * twins.gain * twins.shift;
+#pragma unroll
+    for (int k = 0; k < words_of_block; ++k) {
+      const float less = k < chiral_rows / 2 ? shift : 0.0F;
+      word[chirality * words_of_block + k] =
+          twin_of(scale * a.number(2 * k) - less, scale * a.number(2 * k + 1) - less).bits;
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < block_chunks; ++c)
+    *reinterpret_cast<words<4>*>(blocks + 16 * lane +
+                                 c * chunk_stride) = {{word[4 * c], word[4 * c + 1], word[4 * c + 2], word[4 * c + 3]}};
+  wait_for_previous_kernel();
+
+  constexpr int of_pair = twin_chunks * lanes;  // in units of 16 bytes
+  const auto place = [&](std::int32_t i) {
+    return static_cast<std::uint32_t>(i) / lanes * static_cast<std::uint32_t>(twins.pairs * of_pair) + lane_of(i);
+  };
+  std::uint32_t places[hop_directions];
+#pragma unroll
+  for (int d = 0; d < hop_directions; ++d) places[d] = place(n.index[d]);
+  const std::uint32_t here = place(n.here);
+#pragma unroll 1
+  for (int pair = 0; pair < twins.pairs; ++pair) {
+    const std::int64_t offset = std::int64_t{pair} * of_pair * chunk_bytes;
+    spin_rows<twin, 4> h{};
+    for_directions<0, hop_directions>([&]<int d>() {
+      loaded_twins psi;
+      psi.load<part_of_hop<d>>(advanced(twins.in + offset, places[d], chunk_bytes));
+      su3<twin> u;
+      const auto put = [&](int k, std::uint32_t bits) {
+        u.e[k / colours][k % colours] = {both_of<0>(twin{bits}), both_of<1>(twin{bits})};
+      };
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        const auto v = load_words<load_hint::none, 4>(links + 16 * lane + (2 * d + c) * chunk_stride);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) put(4 * c + j, v.w[j]);
+      }
+      put(8, load_words<load_hint::none, 1>(ninths + 4 * lane + d * 4 * lanes).w[0]);
+      const twin weight = n.across[d] ? twins.across[d] : twins.inside[d];
+      spin_rows<twin, 2> projected, g;
+      project<d>(projected, psi);
+      multiply<d % 2 == 1>(g, u, projected);
+      add_unprojected<d>(h, g, weight);
+    });
+    if constexpr (x_too) {
+      spin_rows<twin, 4> v;
+      loaded_twins x;
+      x.load<spinor_part::both>(advanced(twins.x + offset, here, chunk_bytes));
+#pragma unroll
+      for (int k = 0; k < spins * colours; ++k) number_of_spinor(v, k) = {x[2 * k], x[2 * k + 1]};
+      multiply_by_twin_blocks(v, blocks, lane);
+      loaded_twins r;
+      r.load<spinor_part::both>(advanced(twins.r + offset, here, chunk_bytes));
+#pragma unroll
+      for (int k = 0; k < spins * colours; ++k) {
+        complex<twin>& z = number_of_spinor(h, k);
+        z.re = multiply_add(twins.b, r[2 * k], z.re + number_of_spinor(v, k).re);
+        z.im = multiply_add(twins.b, r[2 * k + 1], z.im + number_of_spinor(v, k).im);
+      }
+    } else {
+      multiply_by_twin_blocks(h, blocks, lane);
+    }
+    std::byte* const to = advanced(twins.out + offset, here, chunk_bytes);
+#pragma unroll
+    for (int c = 0; c < twin_chunks; ++c) {
+      const complex<twin>&first = number_of_spinor(h, 2 * c), &second = number_of_spinor(h, 2 * c + 1);
+      store_words<4>(to + c * chunk_stride, words<4>{{first.re.bits, first.im.bits, second.re.bits, second.im.bits}},
+                     arg.past_caches);
+    }
+  }
+}
+
+/// What a column is multiplied with so that its numbers are near 1/4: even a column of one number stays below 1000.
+struct column_scale {
+  const complex<double>* norms;  ///< |r|^2
+  double numbers;                ///< of a column
+
+  PLAQUETTE_HOST_DEVICE float there(int column) const {
+    const double norm = norms[column].re;
+    return norm == 0.0 ? 0.0F : static_cast<float>(0.25 * std::sqrt(numbers / norm));
+  }
+  PLAQUETTE_HOST_DEVICE float back(int column) const {
+    return static_cast<float>(4.0 * std::sqrt(norms[column].re / numbers));
+  }
+};
+
+/// A site and pair of columns of two fields.
+struct twin_conversion {
+  spinor_pointer<half> fields;
+  std::byte* twins;
+  column_scale scale;
+  std::int32_t sites;
+  int columns;
+  float factor = 1.0F;
+
+  PLAQUETTE_HOST_DEVICE int pairs() const { return (columns + 1) / 2; }
+  PLAQUETTE_HOST_DEVICE std::byte* place(std::int32_t i, int pair) const {
+    return twins + (std::int64_t{i / lanes} * pairs() + pair) * twin_chunks * chunk_stride + lane_of(i) * chunk_bytes;
+  }
+};
+struct to_twins : twin_conversion {
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto pair = static_cast<int>(index / sites);
+    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(pair) * sites);
+    complex<float> first[spins * colours], second[spins * colours] = {};
+    load_site<half>(spinor_pointer<const half>(fields), i, 2 * pair, first);
+    const bool both = 2 * pair + 1 < columns;
+    if (both) load_site<half>(spinor_pointer<const half>(fields), i, 2 * pair + 1, second);
+    const float by_first = scale.there(2 * pair), by_second = both ? scale.there(2 * pair + 1) : 0.0F;
+    std::byte* const to = place(i, pair);
+    PLAQUETTE_GPU_UNROLL
+    for (int c = 0; c < twin_chunks; ++c) {
+      chunk made;
+      PLAQUETTE_GPU_UNROLL
+      for (int j = 0; j < 2; ++j) {
+        const complex<float>&a = first[2 * c + j], &b = second[2 * c + j];
+        made.word[2 * j] = twin_of(by_first * a.re, by_second * b.re).bits;
+        made.word[2 * j + 1] = twin_of(by_first * a.im, by_second * b.im).bits;
+      }
+      store_chunk(to + c * chunk_stride, made);
+    }
+  }
+};
+/// The fields become larger by the twins.
+struct add_twins : twin_conversion {
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto pair = static_cast<int>(index / sites);
+    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(pair) * sites);
+    const std::byte* const from = place(i, pair);
+    twin numbers[spinor_reals];
+    PLAQUETTE_GPU_UNROLL
+    for (int c = 0; c < twin_chunks; ++c) {
+      const chunk loaded = load_chunk(from + c * chunk_stride);
+      PLAQUETTE_GPU_UNROLL
+      for (int j = 0; j < 4; ++j) numbers[4 * c + j].bits = loaded.word[j];
+    }
+    add<0>(numbers, i, 2 * pair);
+    if (2 * pair + 1 < columns) add<1>(numbers, i, 2 * pair + 1);
+  }
+
+ private:
+  template <int which>
+  PLAQUETTE_HOST_DEVICE void add(const twin (&numbers)[spinor_reals], std::int32_t i, int column) const {
+    complex<float> x[spins * colours];
+    load_site<half>(spinor_pointer<const half>(fields), i, column, x);
+    const float by = factor * scale.back(column);
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < spins * colours; ++k) {
+      x[k].re = multiply_add(by, number_of<which>(numbers[2 * k]), x[k].re);
+      x[k].im = multiply_add(by, number_of<which>(numbers[2 * k + 1]), x[k].im);
+    }
+    store_site<half>(fields, i, column, x);
+  }
+};
+
+struct twin_kernel {
+  void (*function)(const twin_arguments, const tile_walk);
+  std::atomic<std::int64_t>* prepared;
+};
+template <reconstruct stored, bool x_too>
+twin_kernel made_twin_kernel() {
+  return {twin_hops<stored, x_too>, detail::prepared_of<twin_hops<stored, x_too>>()};
+}
+
+template <bool x_too>
+void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, const hopping_launch& how) {
+  const auto parts = [](int length, int of) { return (length + of - 1) / of; };
+  const site_order& order = arguments.arg.order;
+  tile_walk walk{};
+  for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
+  walk.log2_z = log2_of(how.tile[2]);
+  walk.tiles_x = parts(order.half_x.value, how.tile[0]);
+  walk.tiles_y = parts(order.length[1], how.tile[1]);
+  walk.tile_t = how.tile[3];
+  const int tiles_z = parts(order.length[2], how.tile[2]), tiles_t = parts(order.length[3], how.tile[3]);
+  walk.slab = how.slab == 0 || how.slab > tiles_z ? tiles_z : how.slab;
+  walk.by_x = divisor(walk.tiles_x);
+  walk.by_y = divisor(walk.tiles_y);
+  walk.backwards = how.alternates && q.next_is_reversed();
+  arguments.arg.past_caches = how.past_caches;
+  const int shared = parts(how.sites(), lanes) * twin_block_bytes;
+  const twin_kernel kernel = stored == reconstruct::none     ? made_twin_kernel<reconstruct::none, x_too>()
+                             : stored == reconstruct::twelve ? made_twin_kernel<reconstruct::twelve, x_too>()
+                                                             : made_twin_kernel<reconstruct::eight, x_too>();
+  detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
+  const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
+                    static_cast<unsigned>(parts(tiles_z, walk.slab))},
+      block{static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
+            static_cast<unsigned>(how.tile[2] * how.tile[3])};
+#ifdef __CUDACC__
+  launch_kernel(q, blocks, block, shared, how.dependent, kernel.function, arguments, walk);
+#else
+  run_blocks(blocks, block, shared, false, kernel.function, arguments, walk);
+#endif
+}
+
+/// Returns the coefficients of p as a polynomial of B = A / a - 1.
+std::vector<double> around_centre(std::vector<double> c, double a) {
+  double power = 1.0;
+  for (double& number : c) {
+    number *= power;
+    power *= a;
+  }
+  // sum c_j (1 + B)^j by Horner's rule with polynomials.
+  std::vector<double> e(c.size(), 0.0);
+  for (std::size_t j = c.size(); j-- > 0;) {
+    for (std::size_t k = e.size() - 1; k > 0; --k) e[k] += e[k - 1];
+    e[0] += c[j];
+  }
+  return e;
+}
+
+}  // namespace
+
+struct twin_polynomial::parts {
+  context ctx;
+  hopping_work<half> even, odd;  ///< to sites of this parity
+  const wilson_clover<half>* full;
+  int columns;
+  double centre;
+  std::vector<double> coefficients;  ///< of powers of B
+  std::shared_ptr<std::byte> r, t, y[2];
+  hopping_launch how;
+
+  std::int64_t bytes() const {
+    return std::int64_t{ctx.order().blocks()} * ((columns + 1) / 2) * twin_chunks * chunk_stride;
+  }
+  twin_arguments arguments(int parity, int of_columns, double weight) const {
+    twin_arguments a{};
+    a.arg = parity == 0 ? even.arg : odd.arg;
+    a.pairs = (of_columns + 1) / 2;
+    a.gain = 1.0F;
+    for (int d = 0; d < hop_directions; ++d) {
+      const auto times = [&](float x) {
+        const auto y = static_cast<float>(weight * static_cast<double>(x));
+        return twin_of(y, y);
+      };
+      a.inside[d] = times(a.arg.inside[d]);
+      a.across[d] = times(a.arg.across[d]);
+    }
+    return a;
+  }
+  /// y_out = gain (A - centre) y_in + b r.
+  void step(std::byte* out, const std::byte* in, int of_columns, double gain, double b) const {
+    const queue& q = ctx.queue();
+    twin_arguments to_odd = arguments(1, of_columns, 0.5);
+    to_odd.in = in;
+    to_odd.out = t.get();
+    launch_twins<false>(q, full->hopping().stored(), to_odd, how);
+    twin_arguments to_even = arguments(0, of_columns, -0.5 * gain);
+    to_even.in = t.get();
+    to_even.x = in;
+    to_even.r = r.get();
+    to_even.out = out;
+    to_even.gain = static_cast<float>(gain);
+    to_even.shift = static_cast<float>(centre);
+    to_even.b = twin_of(static_cast<float>(b), static_cast<float>(b));
+    launch_twins<true>(q, full->hopping().stored(), to_even, how);
+  }
+  hopping_launch fastest() const;
+};
+
+hopping_launch twin_polynomial::parts::fastest() const {
+  std::vector<hopping_launch> list = candidates(full->hopping().problem(std::max(columns, 2), true), 1000);
+  std::vector<hopping_launch> tried;
+  for (hopping_launch& launch : list) {
+    launch.groups = launch.parts = 1;
+    launch.whole_links = false;
+    if (launch.variant != hopping_variant::batch || launch.sites() < 96) continue;
+    if (std::ranges::find(tried, launch) == tried.end() && tried.size() < 16) tried.push_back(launch);
+  }
+  if (tried.empty()) {
+    hopping_launch launch;
+    launch.tile[0] = std::min(ctx.order().half_x.value, 256);
+    tried.push_back(launch);
+  }
+  if (kernels_run_on_host()) return tried.front();
+  std::vector<std::string> names;
+  for (const hopping_launch& launch : tried) names.push_back(launch.name());
+  const tuning_key what{
+      "twins", plaquette::to_string(ctx.geometry().local()), "half",
+      "reconstruct=" + std::to_string(stored_reals(full->hopping().stored())) + " columns=" + std::to_string(columns)};
+  const int choice = ctx.tuner().choose(what, names, [&](int i) {
+    parts trial = *this;
+    trial.how = tried[static_cast<std::size_t>(i)];
+    // Numbers near 1/4 in which many bits change.
+    field<half> random(ctx, {spins, colours, site_subset::even, columns});
+    random_spinors(random, 1);
+    const auto convert = [&] {
+      const scalars norms = norm2(random);
+      to_twins body{{random.sites(0),
+                     r.get(),
+                     {norms.on_device(), 24.0 * static_cast<double>(ctx.order().sites)},
+                     ctx.order().sites,
+                     columns}};
+      for_each_index(ctx.queue(), std::int64_t{body.sites} * body.pairs(), body, 128);
+    };
+    convert();
+    copy_on_device(ctx.queue(), y[0].get(), r.get(), static_cast<std::size_t>(bytes()));
+    return seconds_a_launch_over(ctx.queue(), 2e-3, [&] { trial.step(y[1].get(), y[0].get(), columns, 0.2, 0.5); });
+  });
+  return tried[static_cast<std::size_t>(choice)];
+}
+
+bool twin_polynomial::serves(const schur_wilson_clover<half>& system, int columns) {
+  const char* const wanted = std::getenv("PLAQUETTE_TWINS");
+  if (wanted != nullptr && std::string(wanted) == "0") return false;
+  const auto& hopping = system.full().hopping();
+  return columns > 1 && system.kind() == schur_kind::asymmetric && !system.full().diagonal().is_number() &&
+         !hopping.exchanges_messages() && !hopping.work_on_lattice(1.0).phases.used;
+}
+
+twin_polynomial::twin_polynomial(const schur_wilson_clover<half>& system, int columns,
+                                 const std::vector<double>& coefficients) {
+  if (coefficients.size() < 2) throw std::logic_error("twin_polynomial: expected at least two coefficients");
+  const auto& full = system.full();
+  const auto& hopping = full.hopping();
+  hopping_work<half> work[2];
+  for (int p = 0; p < 2; ++p) {
+    work[p] = hopping.work_on_lattice(1.0);
+    const std::int64_t of_parity = std::int64_t{work[p].arg.order.blocks()} * link_block_bytes<half>(hopping.stored());
+    work[p].arg.links_here += p * of_parity;
+    work[p].arg.links_there += (1 - p) * of_parity;
+    work[p].arg.parity = p;
+    work[p].arg.clover = p == 0 ? full.diagonal().blocks(0) : full.inverse_diagonal().blocks(1);
+  }
+  const double centre = full.action().diagonal();
+  parts_ = std::make_shared<parts>(parts{hopping.get_context(),
+                                         work[0],
+                                         work[1],
+                                         &full,
+                                         columns,
+                                         centre,
+                                         around_centre(coefficients, centre),
+                                         {},
+                                         {},
+                                         {},
+                                         {}});
+  const auto take = [&] { return parts_->ctx.workspace().take(static_cast<std::size_t>(parts_->bytes())); };
+  parts_->r = take();
+  parts_->t = take();
+  for (auto& one : parts_->y) one = take();
+  parts_->how = parts_->fastest();
+}
+
+void twin_polynomial::add_to(field<half>& x, const field<half>& r) const {
+  const parts& p = *parts_;
+  const queue& q = p.ctx.queue();
+  const int columns = r.columns();
+  const scalars norms = norm2(r);
+  const double numbers = 24.0 * static_cast<double>(p.ctx.order().sites);
+  const std::int32_t sites = p.ctx.order().sites;
+  // Read only.
+  to_twins there{{const_cast<field<half>&>(r).sites(0), p.r.get(), {norms.on_device(), numbers}, sites, columns}};
+  for_each_index(q, std::int64_t{sites} * there.pairs(), there, 128);
+  const std::vector<double>& e = p.coefficients;
+  const std::byte* from = p.r.get();
+  double gain = e.back() / p.centre;
+  for (std::size_t j = e.size() - 1; j-- > 0;) {
+    std::byte* const to = p.y[j % 2].get();
+    p.step(to, from, columns, gain, e[j]);
+    from = to;
+    gain = 1.0 / p.centre;
+  }
+  add_twins back{{x.sites(0), p.y[0].get(), {norms.on_device(), numbers}, sites, columns}};
+  for_each_index(q, std::int64_t{sites} * back.pairs(), back, 128);
+}
+
+std::function<void(field<half>& x, const field<half>& r)> fused_polynomial(const schur_wilson_clover<half>& system,
+                                                                           const field<half>& shape,
+                                                                           const std::vector<double>& coefficients) {
+  if (coefficients.size() < 2 || !twin_polynomial::serves(system, shape.columns())) return nullptr;
+  return [whole = twin_polynomial(system, shape.columns(), coefficients)](field<half>& x, const field<half>& r) {
+    whole.add_to(x, r);
+  };
+}
+
+}  // namespace plaquette::gpu

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Two floating-point numbers of 16 bits in a word, of two columns of a batch: one instruction computes with both.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "gpu/fields/memory_access.hpp"
+
+namespace plaquette::gpu {
+
+/// Ten bits behind the point; magnitudes from 2^-14 to 65504 in full.
+struct twin {
+  std::uint32_t bits;
+};
+
+#ifndef __CUDA_ARCH__
+namespace detail {
+/// Numbers below 2^-14 become zero, which the device keeps.
+inline std::uint32_t bits_of_half(float x) {
+  const auto b = std::bit_cast<std::uint32_t>(x);
+  const std::uint32_t sign = b >> 16 & 0x8000U, size = b & 0x7fffffffU, rounded = size + 0xfffU + (size >> 13 & 1U);
+  if (std::isnan(x)) return 0x7fffU;
+  if (rounded < 0x38800000U) return sign;
+  return sign | (rounded >= 0x47800000U ? 0x7c00U : (rounded - 0x38000000U) >> 13);
+}
+inline float number_of_half(std::uint32_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16, size = bits & 0x7fffU;
+  if (size < 0x400U) return 0.0F;
+  return std::bit_cast<float>(sign | ((size << 13) + (size < 0x7c00U ? 0x38000000U : 0x70000000U)));
+}
+}  // namespace detail
+#endif
+
+/// Returns a number for each column.
+PLAQUETTE_KERNEL_INLINE twin twin_of(float first, float second) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r.bits) : "f"(second), "f"(first));
+  return r;
+#else
+  return {detail::bits_of_half(first) | detail::bits_of_half(second) << 16};
+#endif
+}
+template <int column>
+PLAQUETTE_KERNEL_INLINE float number_of(twin a) {
+#ifdef __CUDA_ARCH__
+  float r;
+  if constexpr (column == 0)
+    asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, l;}" : "=f"(r) : "r"(a.bits));
+  else
+    asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h;}" : "=f"(r) : "r"(a.bits));
+  return r;
+#else
+  return detail::number_of_half(column == 0 ? a.bits & 0xffffU : a.bits >> 16);
+#endif
+}
+/// Returns the first (0) or second (1) number for both columns.
+template <int which>
+PLAQUETTE_KERNEL_INLINE twin both_of(twin a) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  if constexpr (which == 0)
+    asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l};}" : "=r"(r.bits) : "r"(a.bits));
+  else
+    asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, h};}" : "=r"(r.bits) : "r"(a.bits));
+  return r;
+#else
+  const std::uint32_t one = which == 0 ? a.bits & 0xffffU : a.bits >> 16;
+  return {one | one << 16};
+#endif
+}
+
+/// Returns a b + c, rounded once.
+PLAQUETTE_KERNEL_INLINE twin multiply_add(twin a, twin b, twin c) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits), "r"(c.bits));
+  return r;
+#else
+  return twin_of(number_of<0>(a) * number_of<0>(b) + number_of<0>(c),
+                 number_of<1>(a) * number_of<1>(b) + number_of<1>(c));
+#endif
+}
+PLAQUETTE_KERNEL_INLINE twin operator*(twin a, twin b) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
+  return r;
+#else
+  return twin_of(number_of<0>(a) * number_of<0>(b), number_of<1>(a) * number_of<1>(b));
+#endif
+}
+PLAQUETTE_KERNEL_INLINE twin operator+(twin a, twin b) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
+  return r;
+#else
+  return twin_of(number_of<0>(a) + number_of<0>(b), number_of<1>(a) + number_of<1>(b));
+#endif
+}
+PLAQUETTE_KERNEL_INLINE twin operator-(twin a) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("neg.f16x2 %0, %1;" : "=r"(r.bits) : "r"(a.bits));
+  return r;
+#else
+  return {a.bits ^ 0x80008000U};
+#endif
+}
+PLAQUETTE_KERNEL_INLINE twin operator-(twin a, twin b) {
+#ifdef __CUDA_ARCH__
+  twin r;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
+  return r;
+#else
+  return a + -b;
+#endif
+}
+PLAQUETTE_KERNEL_INLINE twin& operator+=(twin& a, twin b) { return a = a + b; }
+
+}  // namespace plaquette::gpu
