@@ -3,9 +3,9 @@
 /// Two floating-point numbers of 16 bits in a word, of two columns of a batch: one instruction computes with both.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
+#include "gpu/coarse/matrix_tiles.hpp"
 #include "gpu/fields/memory_access.hpp"
 
 namespace plaquette::gpu {
@@ -15,24 +15,6 @@ struct twin {
   std::uint32_t bits;
 };
 
-#ifndef __CUDA_ARCH__
-namespace detail {
-/// Numbers below 2^-14 become zero, which the device keeps.
-inline std::uint32_t bits_of_half(float x) {
-  const auto b = std::bit_cast<std::uint32_t>(x);
-  const std::uint32_t sign = b >> 16 & 0x8000U, size = b & 0x7fffffffU, rounded = size + 0xfffU + (size >> 13 & 1U);
-  if (std::isnan(x)) return 0x7fffU;
-  if (rounded < 0x38800000U) return sign;
-  return sign | (rounded >= 0x47800000U ? 0x7c00U : (rounded - 0x38000000U) >> 13);
-}
-inline float number_of_half(std::uint32_t bits) {
-  const std::uint32_t sign = (bits & 0x8000U) << 16, size = bits & 0x7fffU;
-  if (size < 0x400U) return 0.0F;
-  return std::bit_cast<float>(sign | ((size << 13) + (size < 0x7c00U ? 0x38000000U : 0x70000000U)));
-}
-}  // namespace detail
-#endif
-
 /// Returns a number for each column.
 PLAQUETTE_KERNEL_INLINE twin twin_of(float first, float second) {
 #ifdef __CUDA_ARCH__
@@ -40,7 +22,7 @@ PLAQUETTE_KERNEL_INLINE twin twin_of(float first, float second) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r.bits) : "f"(second), "f"(first));
   return r;
 #else
-  return {detail::bits_of_half(first) | detail::bits_of_half(second) << 16};
+  return {half_bits(first) | static_cast<std::uint32_t>(half_bits(second)) << 16};
 #endif
 }
 template <int column>
@@ -53,7 +35,7 @@ PLAQUETTE_KERNEL_INLINE float number_of(twin a) {
     asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h;}" : "=f"(r) : "r"(a.bits));
   return r;
 #else
-  return detail::number_of_half(column == 0 ? a.bits & 0xffffU : a.bits >> 16);
+  return float_of_half(column == 0 ? a.bits & 0xffffU : a.bits >> 16);
 #endif
 }
 /// Returns the first (0) or second (1) number for both columns.
