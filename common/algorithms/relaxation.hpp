@@ -65,8 +65,11 @@ class relaxation {
   void improve(Field& x, const Field& b) const {
     Field r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
     a_->apply(ax, x);
-    subtract_norm2(r, b, ax);
-    steps_(*a_, x, r);
+    const auto norms = subtract_norm2(r, b, ax);
+    if constexpr (requires { steps_(*a_, x, r, norms); })
+      steps_(*a_, x, r, norms);
+    else
+      steps_(*a_, x, r);
   }
   void apply(Field& x, const Field& b) const { solve(x, b); }
 
@@ -228,8 +231,8 @@ class polynomial_steps {
   using scalars = typename Field::scalars;
 
  public:
-  /// x += sum_j c_j A^j r by other means.
-  using whole_polynomial = std::function<void(Field& x, const Field& r)>;
+  /// x += sum_j c_j A^j r by other means, with |r|^2.
+  using whole_polynomial = std::function<void(Field& x, const Field& r, const scalars& norms)>;
 
   /// \param whole  null: the backend has none
   polynomial_steps(Field& shape, const std::vector<double>& c, whole_polynomial whole = nullptr)
@@ -243,7 +246,7 @@ class polynomial_steps {
 
   template <forward_operator<Field> A>
   void operator()(const A& a, Field& x, Field& r) {
-    if (whole_) return whole_(x, r);
+    if (whole_) return whole_(x, r, norm2(r));
     std::vector<Field> v{view(r, 0, r.columns())};
     for (Field& next : v_) {
       v.push_back(view(next, 0, r.columns()));
@@ -252,6 +255,12 @@ class polynomial_steps {
     std::vector<scalars> c;
     for (const auto& number : c_) c.push_back(number(r.columns()));
     add_combination(x, std::span<const scalars>(c), std::span<const Field>(v));
+  }
+  /// \param norms  |r|^2
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r, const scalars& norms) {
+    if (whole_) return whole_(x, r, norms);
+    (*this)(a, x, r);
   }
 
  private:

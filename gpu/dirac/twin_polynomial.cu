@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -26,13 +27,18 @@ constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_bloc
 constexpr int twin_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
+/// What a kernel does besides the hops of `in`, h: it stores A h; h + gain (A - shift) x - i turn x, where x has the
+/// output's parity; or that, in single precision, times numbers of columns and added to a field.
+enum class twin_work { divide, multiply, add_to_field };
+
 struct twin_arguments {
-  hopping_arguments<half> arg;  ///< links, blocks of A, order, parity; no fields
-  const std::byte *in, *x, *r;  ///< x, r of the output's parity: out = gain (A - shift) x + D in + b r
+  hopping_arguments<half> arg;  ///< links, blocks of A, order, parity; the field that becomes larger
+  const std::byte *in, *x;
   std::byte* out;
+  const float* of_columns;
   int pairs;
-  float shift, gain;
-  twin inside[hop_directions], across[hop_directions], b;
+  float shift, gain, factor;
+  twin inside[hop_directions], across[hop_directions], turn;
 };
 
 /// A neighbour as `project` takes it.
@@ -107,9 +113,23 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, co
   psi = sum;
 }
 
-/// One parity: out = A D in, or with x_too what twin_arguments say. A thread keeps the links and blocks of its site in
-/// shared memory, made whole, and goes through all columns.
-template <reconstruct stored, bool x_too>
+/// field += by * one of the two columns.
+template <int which>
+PLAQUETTE_KERNEL_INLINE void add_column(const spinor_pointer<half>& field, std::int32_t i, int column, float by,
+                                        spin_rows<twin, 4>& psi) {
+  complex<float> x[spins * colours];
+  load_site<half>(spinor_pointer<const half>(field), i, column, x);
+#pragma unroll
+  for (int k = 0; k < spins * colours; ++k) {
+    const complex<twin>& z = number_of_spinor(psi, k);
+    x[k] = {multiply_add(by, number_of<which>(z.re), x[k].re), multiply_add(by, number_of<which>(z.im), x[k].im)};
+  }
+  store_site<half>(field, i, column, x);
+}
+
+/// One parity. A thread keeps the links and blocks of its site in shared memory, made whole, and goes through all
+/// columns.
+template <reconstruct stored, twin_work work>
 __global__ void __launch_bounds__(256, 2)
     twin_hops(const __grid_constant__ twin_arguments twins, const __grid_constant__ tile_walk walk) {
 #ifdef __CUDACC__
@@ -194,72 +214,71 @@ __global__ void __launch_bounds__(256, 2)
       multiply<d % 2 == 1>(g, u, projected);
       add_unprojected<d>(h, g, weight);
     });
-    if constexpr (x_too) {
+    if constexpr (work == twin_work::divide) {
+      multiply_by_twin_blocks(h, blocks, lane);
+    } else {
       spin_rows<twin, 4> v;
       loaded_twins x;
       x.load<spinor_part::both>(advanced(twins.x + offset, here, chunk_bytes));
 #pragma unroll
-      for (int k = 0; k < spins * colours; ++k) number_of_spinor(v, k) = {x[2 * k], x[2 * k + 1]};
-      multiply_by_twin_blocks(v, blocks, lane);
-      loaded_twins r;
-      r.load<spinor_part::both>(advanced(twins.r + offset, here, chunk_bytes));
-#pragma unroll
       for (int k = 0; k < spins * colours; ++k) {
         complex<twin>& z = number_of_spinor(h, k);
-        z.re = multiply_add(twins.b, r[2 * k], z.re + number_of_spinor(v, k).re);
-        z.im = multiply_add(twins.b, r[2 * k + 1], z.im + number_of_spinor(v, k).im);
+        number_of_spinor(v, k) = {x[2 * k], x[2 * k + 1]};
+        z.re = multiply_add(twins.turn, x[2 * k + 1], z.re);
+        z.im = multiply_add(-twins.turn, x[2 * k], z.im);
       }
-    } else {
-      multiply_by_twin_blocks(h, blocks, lane);
-    }
-    std::byte* const to = advanced(twins.out + offset, here, chunk_bytes);
+      multiply_by_twin_blocks(v, blocks, lane);
 #pragma unroll
-    for (int c = 0; c < twin_chunks; ++c) {
-      const complex<twin>&first = number_of_spinor(h, 2 * c), &second = number_of_spinor(h, 2 * c + 1);
-      store_words<4>(to + c * chunk_stride, words<4>{{first.re.bits, first.im.bits, second.re.bits, second.im.bits}},
-                     arg.past_caches);
+      for (int k = 0; k < spins * colours; ++k) number_of_spinor(h, k) += number_of_spinor(v, k);
+    }
+    if constexpr (work == twin_work::add_to_field) {
+      add_column<0>(arg.out, n.here, 2 * pair, twins.factor * twins.of_columns[2 * pair], h);
+      if (2 * pair + 1 < arg.columns)
+        add_column<1>(arg.out, n.here, 2 * pair + 1, twins.factor * twins.of_columns[2 * pair + 1], h);
+    } else {
+      std::byte* const to = advanced(twins.out + offset, here, chunk_bytes);
+#pragma unroll
+      for (int c = 0; c < twin_chunks; ++c) {
+        const complex<twin>&first = number_of_spinor(h, 2 * c), &second = number_of_spinor(h, 2 * c + 1);
+        store_words<4>(to + c * chunk_stride, words<4>{{first.re.bits, first.im.bits, second.re.bits, second.im.bits}},
+                       arg.past_caches);
+      }
     }
   }
 }
 
-/// What a column is multiplied with so that its numbers are near 1/4: even a column of one number stays below 1000.
-struct column_scale {
+/// What columns are multiplied with so that their numbers are near 1/4: even a column of one number stays below 1000.
+/// And the inverse.
+struct make_scales {
   const complex<double>* norms;  ///< |r|^2
-  double numbers;                ///< of a column
+  float *there, *back;
+  double numbers;  ///< of a column
 
-  PLAQUETTE_HOST_DEVICE float there(int column) const {
-    const double norm = norms[column].re;
-    return norm == 0.0 ? 0.0F : static_cast<float>(0.25 * std::sqrt(numbers / norm));
-  }
-  PLAQUETTE_HOST_DEVICE float back(int column) const {
-    return static_cast<float>(4.0 * std::sqrt(norms[column].re / numbers));
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t column) const {
+    const double size = 4.0 * std::sqrt(norms[column].re / numbers);
+    back[column] = static_cast<float>(size);
+    there[column] = size == 0.0 ? 0.0F : static_cast<float>(1.0 / size);
   }
 };
 
-/// A site and pair of columns of two fields.
-struct twin_conversion {
-  spinor_pointer<half> fields;
+/// A site and pair of columns of a field, scaled.
+struct to_twins {
+  spinor_pointer<const half> field;
+  const float* scales;  ///< of columns
   std::byte* twins;
-  column_scale scale;
   std::int32_t sites;
   int columns;
-  float factor = 1.0F;
 
-  PLAQUETTE_HOST_DEVICE int pairs() const { return (columns + 1) / 2; }
-  PLAQUETTE_HOST_DEVICE std::byte* place(std::int32_t i, int pair) const {
-    return twins + (std::int64_t{i / lanes} * pairs() + pair) * twin_chunks * chunk_stride + lane_of(i) * chunk_bytes;
-  }
-};
-struct to_twins : twin_conversion {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto pair = static_cast<int>(index / sites);
     const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(pair) * sites);
     complex<float> first[spins * colours], second[spins * colours] = {};
-    load_site<half>(spinor_pointer<const half>(fields), i, 2 * pair, first);
+    load_site<half>(field, i, 2 * pair, first);
     const bool both = 2 * pair + 1 < columns;
-    if (both) load_site<half>(spinor_pointer<const half>(fields), i, 2 * pair + 1, second);
-    const float by_first = scale.there(2 * pair), by_second = both ? scale.there(2 * pair + 1) : 0.0F;
-    std::byte* const to = place(i, pair);
+    if (both) load_site<half>(field, i, 2 * pair + 1, second);
+    const float by_first = scales[2 * pair], by_second = both ? scales[2 * pair + 1] : 0.0F;
+    std::byte* const to = twins + (std::int64_t{i / lanes} * ((columns + 1) / 2) + pair) * twin_chunks * chunk_stride +
+                          lane_of(i) * chunk_bytes;
     PLAQUETTE_GPU_UNROLL
     for (int c = 0; c < twin_chunks; ++c) {
       chunk made;
@@ -273,48 +292,17 @@ struct to_twins : twin_conversion {
     }
   }
 };
-/// The fields become larger by the twins.
-struct add_twins : twin_conversion {
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto pair = static_cast<int>(index / sites);
-    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(pair) * sites);
-    const std::byte* const from = place(i, pair);
-    twin numbers[spinor_reals];
-    PLAQUETTE_GPU_UNROLL
-    for (int c = 0; c < twin_chunks; ++c) {
-      const chunk loaded = load_chunk(from + c * chunk_stride);
-      PLAQUETTE_GPU_UNROLL
-      for (int j = 0; j < 4; ++j) numbers[4 * c + j].bits = loaded.word[j];
-    }
-    add<0>(numbers, i, 2 * pair);
-    if (2 * pair + 1 < columns) add<1>(numbers, i, 2 * pair + 1);
-  }
-
- private:
-  template <int which>
-  PLAQUETTE_HOST_DEVICE void add(const twin (&numbers)[spinor_reals], std::int32_t i, int column) const {
-    complex<float> x[spins * colours];
-    load_site<half>(spinor_pointer<const half>(fields), i, column, x);
-    const float by = factor * scale.back(column);
-    PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < spins * colours; ++k) {
-      x[k].re = multiply_add(by, number_of<which>(numbers[2 * k]), x[k].re);
-      x[k].im = multiply_add(by, number_of<which>(numbers[2 * k + 1]), x[k].im);
-    }
-    store_site<half>(fields, i, column, x);
-  }
-};
 
 struct twin_kernel {
   void (*function)(const twin_arguments, const tile_walk);
   std::atomic<std::int64_t>* prepared;
 };
-template <reconstruct stored, bool x_too>
+template <reconstruct stored, twin_work work>
 twin_kernel made_twin_kernel() {
-  return {twin_hops<stored, x_too>, detail::prepared_of<twin_hops<stored, x_too>>()};
+  return {twin_hops<stored, work>, detail::prepared_of<twin_hops<stored, work>>()};
 }
 
-template <bool x_too>
+template <twin_work work>
 void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, const hopping_launch& how) {
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   const site_order& order = arguments.arg.order;
@@ -331,9 +319,9 @@ void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, 
   walk.backwards = how.alternates && q.next_is_reversed();
   arguments.arg.past_caches = how.past_caches;
   const int shared = parts(how.sites(), lanes) * twin_block_bytes;
-  const twin_kernel kernel = stored == reconstruct::none     ? made_twin_kernel<reconstruct::none, x_too>()
-                             : stored == reconstruct::twelve ? made_twin_kernel<reconstruct::twelve, x_too>()
-                                                             : made_twin_kernel<reconstruct::eight, x_too>();
+  const twin_kernel kernel = stored == reconstruct::none     ? made_twin_kernel<reconstruct::none, work>()
+                             : stored == reconstruct::twelve ? made_twin_kernel<reconstruct::twelve, work>()
+                                                             : made_twin_kernel<reconstruct::eight, work>();
   detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
   const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
                     static_cast<unsigned>(parts(tiles_z, walk.slab))},
@@ -345,6 +333,16 @@ void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, 
   run_blocks(blocks, block, shared, false, kernel.function, arguments, walk);
 #endif
 }
+
+/// A polynomial of B as product: factor times all (B - root) gain. Roots that are conjugate follow each other.
+struct factored_polynomial {
+  struct linear {
+    std::complex<double> root;
+    double gain;  ///< such that the product with it is as long as before, about
+  };
+  std::vector<linear> factors;
+  double factor = 1.0;
+};
 
 /// Returns the coefficients of p as a polynomial of B = A / a - 1.
 std::vector<double> around_centre(std::vector<double> c, double a) {
@@ -362,6 +360,60 @@ std::vector<double> around_centre(std::vector<double> c, double a) {
   return e;
 }
 
+/// Returns the roots of a polynomial with real coefficients. (Durand and Kerner)
+std::vector<std::complex<double>> roots_of(const std::vector<double>& e) {
+  using complex_double = std::complex<double>;
+  const std::size_t degree = e.size() - 1;
+  double largest = 0.0;
+  for (const double x : e) largest = std::max(largest, std::abs(x / e.back()));
+  std::vector<complex_double> z;
+  const double radius = std::pow(largest, 1.0 / static_cast<double>(degree));
+  for (std::size_t k = 0; k < degree; ++k)
+    z.push_back(std::polar(radius, 0.4 + 2.0 * std::acos(-1.0) * static_cast<double>(k) / static_cast<double>(degree)));
+  for (int step = 0; step < 500; ++step)
+    for (std::size_t k = 0; k < degree; ++k) {
+      complex_double value = 0.0, others = e.back();
+      for (std::size_t j = e.size(); j-- > 0;) value = value * z[k] + e[j];
+      for (std::size_t j = 0; j < degree; ++j)
+        if (j != k) others *= z[k] - z[j];
+      if (others != 0.0) z[k] -= value / others;
+    }
+  return z;
+}
+
+factored_polynomial factored(std::vector<double> e) {
+  double largest = 0.0;
+  for (const double x : e) largest = std::max(largest, std::abs(x));
+  while (e.size() > 1 && std::abs(e.back()) <= 1e-12 * largest) e.pop_back();
+  factored_polynomial p;
+  p.factor = e.back();
+  std::vector<std::complex<double>> left = roots_of(e);
+  const auto take = [&](std::complex<double> root) {
+    p.factors.push_back({root, 1.0 / std::sqrt(1.0 + std::norm(root))});
+    p.factor *= std::sqrt(1.0 + std::norm(root));
+  };
+  // Next comes the root that is farthest from those before (Leja), so that no product is large or small for long.
+  while (!left.empty()) {
+    const auto far = [&](std::complex<double> z) {
+      double product = std::abs(z) + 1e-3;
+      if (!p.factors.empty()) product = 1.0;
+      for (const auto& f : p.factors) product *= std::abs(z - f.root);
+      return product;
+    };
+    const auto next = std::ranges::max_element(left, {}, far);
+    const std::complex<double> root = *next;
+    left.erase(next);
+    if (left.empty() || std::abs(root.imag()) <= 1e-7 * std::abs(root)) {
+      take(root.real());
+      continue;
+    }
+    take(root);
+    take(std::conj(root));
+    left.erase(std::ranges::min_element(left, {}, [&](auto z) { return std::abs(z - std::conj(root)); }));
+  }
+  return p;
+}
+
 }  // namespace
 
 struct twin_polynomial::parts {
@@ -370,16 +422,20 @@ struct twin_polynomial::parts {
   const wilson_clover<half>* full;
   int columns;
   double centre;
-  std::vector<double> coefficients;  ///< of powers of B
-  std::shared_ptr<std::byte> r, t, y[2];
+  factored_polynomial polynomial;
+  std::shared_ptr<std::byte> y[2], t, scales;
   hopping_launch how;
 
   std::int64_t bytes() const {
     return std::int64_t{ctx.order().blocks()} * ((columns + 1) / 2) * twin_chunks * chunk_stride;
   }
+  float* there() const { return reinterpret_cast<float*>(scales.get()); }
+  float* back() const { return there() + columns; }
+
   twin_arguments arguments(int parity, int of_columns, double weight) const {
     twin_arguments a{};
     a.arg = parity == 0 ? even.arg : odd.arg;
+    a.arg.columns = of_columns;
     a.pairs = (of_columns + 1) / 2;
     a.gain = 1.0F;
     for (int d = 0; d < hop_directions; ++d) {
@@ -392,22 +448,38 @@ struct twin_polynomial::parts {
     }
     return a;
   }
-  /// y_out = gain (A - centre) y_in + b r.
-  void step(std::byte* out, const std::byte* in, int of_columns, double gain, double b) const {
+  /// out = (B - root) gain in, or x += factor times that.
+  void step(std::byte* out, const std::byte* in, int of_columns, const factored_polynomial::linear& f,
+            field<half>* x = nullptr) const {
     const queue& q = ctx.queue();
+    const reconstruct stored = full->hopping().stored();
     twin_arguments to_odd = arguments(1, of_columns, 0.5);
     to_odd.in = in;
     to_odd.out = t.get();
-    launch_twins<false>(q, full->hopping().stored(), to_odd, how);
+    launch_twins<twin_work::divide>(q, stored, to_odd, how);
+    const double gain = f.gain / centre;
     twin_arguments to_even = arguments(0, of_columns, -0.5 * gain);
     to_even.in = t.get();
     to_even.x = in;
-    to_even.r = r.get();
     to_even.out = out;
     to_even.gain = static_cast<float>(gain);
-    to_even.shift = static_cast<float>(centre);
-    to_even.b = twin_of(static_cast<float>(b), static_cast<float>(b));
-    launch_twins<true>(q, full->hopping().stored(), to_even, how);
+    to_even.shift = static_cast<float>(centre * (1.0 + f.root.real()));
+    const auto turn = static_cast<float>(f.gain * f.root.imag());
+    to_even.turn = twin_of(turn, turn);
+    if (x == nullptr) return launch_twins<twin_work::multiply>(q, stored, to_even, how);
+    to_even.arg.out = x->sites(0);
+    to_even.of_columns = back();
+    to_even.factor = static_cast<float>(polynomial.factor);
+    launch_twins<twin_work::add_to_field>(q, stored, to_even, how);
+  }
+  /// y[0] = r, scaled
+  void begin(const field<half>& r, const scalars& norms) const {
+    const queue& q = ctx.queue();
+    const std::int32_t sites = ctx.order().sites;
+    for_each_index(q, r.columns(), make_scales{norms.on_device(), there(), back(), 24.0 * static_cast<double>(sites)},
+                   32);
+    for_each_index(q, std::int64_t{sites} * ((r.columns() + 1) / 2),
+                   to_twins{r.sites(0), there(), y[0].get(), sites, r.columns()}, 128);
   }
   hopping_launch fastest() const;
 };
@@ -438,18 +510,9 @@ hopping_launch twin_polynomial::parts::fastest() const {
     // Numbers near 1/4 in which many bits change.
     field<half> random(ctx, {spins, colours, site_subset::even, columns});
     random_spinors(random, 1);
-    const auto convert = [&] {
-      const scalars norms = norm2(random);
-      to_twins body{{random.sites(0),
-                     r.get(),
-                     {norms.on_device(), 24.0 * static_cast<double>(ctx.order().sites)},
-                     ctx.order().sites,
-                     columns}};
-      for_each_index(ctx.queue(), std::int64_t{body.sites} * body.pairs(), body, 128);
-    };
-    convert();
-    copy_on_device(ctx.queue(), y[0].get(), r.get(), static_cast<std::size_t>(bytes()));
-    return seconds_a_launch_over(ctx.queue(), 2e-3, [&] { trial.step(y[1].get(), y[0].get(), columns, 0.2, 0.5); });
+    begin(random, norm2(random));
+    return seconds_a_launch_over(ctx.queue(), 2e-3,
+                                 [&] { trial.step(y[1].get(), y[0].get(), columns, {{0.5, 0.5}, 0.8}); });
   });
   return tried[static_cast<std::size_t>(choice)];
 }
@@ -483,48 +546,31 @@ twin_polynomial::twin_polynomial(const schur_wilson_clover<half>& system, int co
                                          &full,
                                          columns,
                                          centre,
-                                         around_centre(coefficients, centre),
+                                         factored(around_centre(coefficients, centre)),
                                          {},
                                          {},
                                          {},
                                          {}});
-  const auto take = [&] { return parts_->ctx.workspace().take(static_cast<std::size_t>(parts_->bytes())); };
-  parts_->r = take();
-  parts_->t = take();
-  for (auto& one : parts_->y) one = take();
+  memory_pool& pool = parts_->ctx.workspace();
+  for (auto* const one : {&parts_->y[0], &parts_->y[1], &parts_->t})
+    *one = pool.take(static_cast<std::size_t>(parts_->bytes()));
+  parts_->scales = pool.take(2 * sizeof(float) * static_cast<std::size_t>(columns));
   parts_->how = parts_->fastest();
 }
 
-void twin_polynomial::add_to(field<half>& x, const field<half>& r) const {
+void twin_polynomial::add_to(field<half>& x, const field<half>& r, const scalars& norms) const {
   const parts& p = *parts_;
-  const queue& q = p.ctx.queue();
-  const int columns = r.columns();
-  const scalars norms = norm2(r);
-  const double numbers = 24.0 * static_cast<double>(p.ctx.order().sites);
-  const std::int32_t sites = p.ctx.order().sites;
-  // Read only.
-  to_twins there{{const_cast<field<half>&>(r).sites(0), p.r.get(), {norms.on_device(), numbers}, sites, columns}};
-  for_each_index(q, std::int64_t{sites} * there.pairs(), there, 128);
-  const std::vector<double>& e = p.coefficients;
-  const std::byte* from = p.r.get();
-  double gain = e.back() / p.centre;
-  for (std::size_t j = e.size() - 1; j-- > 0;) {
-    std::byte* const to = p.y[j % 2].get();
-    p.step(to, from, columns, gain, e[j]);
-    from = to;
-    gain = 1.0 / p.centre;
-  }
-  add_twins back{{x.sites(0), p.y[0].get(), {norms.on_device(), numbers}, sites, columns}};
-  for_each_index(q, std::int64_t{sites} * back.pairs(), back, 128);
+  const auto& factors = p.polynomial.factors;
+  p.begin(r, norms);
+  for (std::size_t k = 0; k < factors.size(); ++k)
+    p.step(p.y[(k + 1) % 2].get(), p.y[k % 2].get(), r.columns(), factors[k], k + 1 < factors.size() ? nullptr : &x);
 }
 
-std::function<void(field<half>& x, const field<half>& r)> fused_polynomial(const schur_wilson_clover<half>& system,
-                                                                           const field<half>& shape,
-                                                                           const std::vector<double>& coefficients) {
+fused_steps fused_polynomial(const schur_wilson_clover<half>& system, const field<half>& shape,
+                             const std::vector<double>& coefficients) {
   if (coefficients.size() < 2 || !twin_polynomial::serves(system, shape.columns())) return nullptr;
-  return [whole = twin_polynomial(system, shape.columns(), coefficients)](field<half>& x, const field<half>& r) {
-    whole.add_to(x, r);
-  };
+  return [whole = twin_polynomial(system, shape.columns(), coefficients)](
+             field<half>& x, const field<half>& r, const scalars& norms) { whole.add_to(x, r, norms); };
 }
 
 }  // namespace plaquette::gpu

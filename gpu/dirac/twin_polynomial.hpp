@@ -16,7 +16,8 @@ namespace plaquette::gpu {
 ///
 /// Columns are scaled to numbers near 1, and sites are not, so that kernels convert nothing: with 11 bits a number far
 /// below the largest is still right to 6e-8 of it. The polynomial is one of B = A / a - 1, where a is the centre of the
-/// spectrum, by Horner's rule: in powers of A the terms would cancel.
+/// spectrum, as the product of its linear factors: in powers of A the terms would cancel, and a product reads one field
+/// less in each step.
 class twin_polynomial {
  public:
   /// \param system        asymmetric, with a clover term, of fields that no rank divides
@@ -24,7 +25,8 @@ class twin_polynomial {
   twin_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
 
   /// Any columns up to those of the constructor.
-  void add_to(field<half>& x, const field<half>& r) const;
+  /// \param norms  |r|^2
+  void add_to(field<half>& x, const field<half>& r, const scalars& norms) const;
 
   /// Whether a system and its columns are such that it is faster than fields of half precision.
   static bool serves(const schur_wilson_clover<half>& system, int columns);
@@ -34,9 +36,11 @@ class twin_polynomial {
   std::shared_ptr<parts> parts_;
 };
 
-/// Returns x += p(A) r, as common/algorithms/relaxation.hpp looks for it; null where half precision is as fast.
-std::function<void(field<half>& x, const field<half>& r)> fused_polynomial(const schur_wilson_clover<half>& system,
-                                                                           const field<half>& shape,
-                                                                           const std::vector<double>& coefficients);
+/// x += p(A) r, with |r|^2, as common/algorithms/relaxation.hpp takes it.
+using fused_steps = std::function<void(field<half>& x, const field<half>& r, const scalars& norms)>;
+
+/// Returns null where half precision is as fast.
+fused_steps fused_polynomial(const schur_wilson_clover<half>& system, const field<half>& shape,
+                             const std::vector<double>& coefficients);
 
 }  // namespace plaquette::gpu

@@ -75,7 +75,7 @@ TEST(TwinPolynomial, IsThatOfTheCpuToThreeDigits) {
         copy(x, r.device.parity(0));
         ASSERT_TRUE(gpu::twin_polynomial::serves(system.device, columns));
         const gpu::twin_polynomial p(system.device, columns + 1, c);
-        p.add_to(x, r.device.parity(0));
+        p.add_to(x, r.device.parity(0), norm2(r.device.parity(0)));
         const double distance = worst_distance(x, system.expected(c, r.host.parity(0)));
         worst = std::max(worst, distance);
         EXPECT_TRUE(distance <= 2e-3) << distance << " " << to_string(lattice) << " columns " << columns;
