@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu/dirac/twin_polynomial.hpp"
+#include "gpu/dirac/duo_polynomial.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 
 #include "gpu/device/timing.hpp"
 #include "gpu/dirac/hopping_kernels.hpp"
+#include "gpu/fields/duo.hpp"
 #include "gpu/fields/random_spinor.hpp"
-#include "gpu/fields/twin.hpp"
 #include "gpu/tuning/tuner.hpp"
 
 namespace plaquette::gpu {
@@ -20,35 +20,35 @@ namespace plaquette::gpu {
 namespace {
 
 /// Chunks of a site and pair of columns, of which each has four numbers: [block][pair][chunk][32].
-constexpr int twin_chunks = 6;
+constexpr int duo_chunks = 6;
 constexpr int words_of_block = chiral_rows * chiral_rows / 2;
 /// Shared memory of 32 sites: chunks of links and the last word of each, then chunks of blocks and their last words.
 constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_block / 4;
-constexpr int twin_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
+constexpr int duo_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
 /// What a kernel does besides the hops of `in`, h: it stores A h; h + gain (A - shift) x - i turn x, where x has the
 /// output's parity; or that, in single precision, times numbers of columns and added to a field.
-enum class twin_work { divide, multiply, add_to_field };
+enum class duo_work { divide, multiply, add_to_field };
 
-struct twin_arguments {
+struct duo_arguments {
   hopping_arguments<half> arg;  ///< links, blocks of A, order, parity; the field that becomes larger
   const std::byte *in, *x;
   std::byte* out;
   const float* of_columns;
   int pairs;
   float shift, gain, factor;
-  twin inside[hop_directions], across[hop_directions], turn;
+  duo inside[hop_directions], across[hop_directions], turn;
 };
 
 /// A neighbour as `project` takes it.
-struct loaded_twins {
-  twin number[spinor_reals];
+struct loaded_duos {
+  duo number[spinor_reals];
 
   template <spinor_part part>
   PLAQUETTE_KERNEL_INLINE void load(const std::byte* site) {
-    constexpr int first = part == spinor_part::lower ? twin_chunks / 2 : 0;
-    constexpr int last = part == spinor_part::upper ? twin_chunks / 2 : twin_chunks;
+    constexpr int first = part == spinor_part::lower ? duo_chunks / 2 : 0;
+    constexpr int last = part == spinor_part::upper ? duo_chunks / 2 : duo_chunks;
 #pragma unroll
     for (int c = first; c < last; ++c) {
       const auto v = load_words<load_hint::ordered, 4>(site + c * chunk_stride);
@@ -56,19 +56,19 @@ struct loaded_twins {
       for (int j = 0; j < 4; ++j) number[4 * c + j].bits = v.w[j];
     }
   }
-  PLAQUETTE_KERNEL_INLINE twin operator[](int k) const { return number[k]; }
-  PLAQUETTE_KERNEL_INLINE static twin sum(twin a, twin b) { return a + b; }
-  PLAQUETTE_KERNEL_INLINE static twin plain(twin a) { return a; }
+  PLAQUETTE_KERNEL_INLINE duo operator[](int k) const { return number[k]; }
+  PLAQUETTE_KERNEL_INLINE static duo sum(duo a, duo b) { return a + b; }
+  PLAQUETTE_KERNEL_INLINE static duo plain(duo a) { return a; }
 };
 
-PLAQUETTE_KERNEL_INLINE complex<twin>& number_of_spinor(spin_rows<twin, 4>& psi, int k) {
+PLAQUETTE_KERNEL_INLINE complex<duo>& number_of_spinor(spin_rows<duo, 4>& psi, int k) {
   return psi.z[k / colours][k % colours];
 }
 
 /// psi = a psi with the blocks of A that a thread has left in shared memory, halved.
-PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, const std::byte* blocks,
-                                                     std::uint32_t lane) {
-  spin_rows<twin, 4> sum;
+PLAQUETTE_KERNEL_INLINE void multiply_by_duo_blocks(spin_rows<duo, 4>& psi, const std::byte* blocks,
+                                                    std::uint32_t lane) {
+  spin_rows<duo, 4> sum;
 #pragma unroll
   for (int chirality = 0; chirality < 2; ++chirality) {
     std::uint32_t word[words_of_block + 2];
@@ -80,20 +80,20 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, co
       for (int j = 0; j < 4; ++j) word[4 * k + j] = v.w[j];
     }
     const int first = chirality * 2;
-    complex<twin> v[chiral_rows], r[chiral_rows];
+    complex<duo> v[chiral_rows], r[chiral_rows];
 #pragma unroll
     for (int k = 0; k < chiral_rows; ++k) {
-      const complex<twin>&u = number_of_spinor(psi, k), &l = number_of_spinor(psi, k + chiral_rows);
-      v[k] = chirality == 0 ? complex<twin>{u.re + l.re, u.im + l.im} : complex<twin>{u.re - l.re, u.im - l.im};
-      const twin two{word[first + k / 2]}, a = k % 2 == 0 ? both_of<0>(two) : both_of<1>(two);
+      const complex<duo>&u = number_of_spinor(psi, k), &l = number_of_spinor(psi, k + chiral_rows);
+      v[k] = chirality == 0 ? complex<duo>{u.re + l.re, u.im + l.im} : complex<duo>{u.re - l.re, u.im - l.im};
+      const duo two{word[first + k / 2]}, a = k % 2 == 0 ? both_of<0>(two) : both_of<1>(two);
       r[k] = {a * v[k].re, a * v[k].im};
     }
 #pragma unroll
     for (int row = 1; row < chiral_rows; ++row)
 #pragma unroll
       for (int column = 0; column < row; ++column) {
-        const twin e{word[first + chiral_rows / 2 + hermitian_6x6::lower_index(row, column)]};
-        const twin re = both_of<0>(e), im = both_of<1>(e);
+        const duo e{word[first + chiral_rows / 2 + hermitian_6x6::lower_index(row, column)]};
+        const duo re = both_of<0>(e), im = both_of<1>(e);
         r[row].re = multiply_add(re, v[column].re, multiply_add(-im, v[column].im, r[row].re));
         r[row].im = multiply_add(re, v[column].im, multiply_add(im, v[column].re, r[row].im));
         r[column].re = multiply_add(re, v[row].re, multiply_add(im, v[row].im, r[column].re));
@@ -101,7 +101,7 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, co
       }
 #pragma unroll
     for (int k = 0; k < chiral_rows; ++k) {
-      complex<twin>&u = number_of_spinor(sum, k), &l = number_of_spinor(sum, k + chiral_rows);
+      complex<duo>&u = number_of_spinor(sum, k), &l = number_of_spinor(sum, k + chiral_rows);
       if (chirality == 0) {
         u = l = r[k];
       } else {
@@ -116,12 +116,12 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_twin_blocks(spin_rows<twin, 4>& psi, co
 /// field += by * one of the two columns.
 template <int which>
 PLAQUETTE_KERNEL_INLINE void add_column(const spinor_pointer<half>& field, std::int32_t i, int column, float by,
-                                        spin_rows<twin, 4>& psi) {
+                                        spin_rows<duo, 4>& psi) {
   complex<float> x[spins * colours];
   load_site<half>(spinor_pointer<const half>(field), i, column, x);
 #pragma unroll
   for (int k = 0; k < spins * colours; ++k) {
-    const complex<twin>& z = number_of_spinor(psi, k);
+    const complex<duo>& z = number_of_spinor(psi, k);
     x[k] = {multiply_add(by, number_of<which>(z.re), x[k].re), multiply_add(by, number_of<which>(z.im), x[k].im)};
   }
   store_site<half>(field, i, column, x);
@@ -129,22 +129,22 @@ PLAQUETTE_KERNEL_INLINE void add_column(const spinor_pointer<half>& field, std::
 
 /// One parity. A thread keeps the links and blocks of its site in shared memory, made whole, and goes through all
 /// columns.
-template <reconstruct stored, twin_work work>
+template <reconstruct stored, duo_work work>
 __global__ void __launch_bounds__(256, 2)
-    twin_hops(const __grid_constant__ twin_arguments twins, const __grid_constant__ tile_walk walk) {
+    duo_hops(const __grid_constant__ duo_arguments duos, const __grid_constant__ tile_walk walk) {
 #ifdef __CUDACC__
   extern __shared__ __align__(16) std::byte shared[];
 #else
   std::byte* const shared = shared_of_host_block;
 #endif
   trigger_dependent_launch();
-  const hopping_arguments<half>& arg = twins.arg;
+  const hopping_arguments<half>& arg = duos.arg;
   const site_of_thread s = find_site(walk, row_of_tiles(walk));
   if (!inside(s, arg.order)) return;
   const int in_tile = static_cast<int>(threadIdx.x) +
                       walk.tile[0] * (static_cast<int>(threadIdx.y) + walk.tile[1] * static_cast<int>(threadIdx.z));
   const hop_neighbours n = neighbours_of(arg.order, arg.parity, s.half_x, s.y, s.z, s.t);
-  std::byte* const links = shared + static_cast<std::uint32_t>(in_tile) / lanes * twin_block_bytes;
+  std::byte* const links = shared + static_cast<std::uint32_t>(in_tile) / lanes * duo_block_bytes;
   std::byte* const blocks = links + link_chunks * chunk_stride;
   std::byte* const ninths = blocks + block_chunks * chunk_stride;
   const std::uint32_t lane = lane_of(in_tile);
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(256, 2)
     su3<float> u;
     make_whole(u, link);
     const auto bits = [&](int k) {
-      return twin_of(u.e[k / colours][k % colours].re, u.e[k / colours][k % colours].im).bits;
+      return duo_of(u.e[k / colours][k % colours].re, u.e[k / colours][k % colours].im).bits;
     };
 #pragma unroll
     for (int c = 0; c < 2; ++c)
@@ -168,12 +168,12 @@ __global__ void __launch_bounds__(256, 2)
     loaded_clover<half> a;
     a.template load<load_hint::constant>(clover_of<half>(arg.clover, n.here) + chirality * chiral_block_bytes<half>,
                                          lane_of(n.here));
-    const float scale = 0.5F * twins.gain * a.scale, shift = 0.5F * twins.gain * twins.shift;
+    const float scale = 0.5F * duos.gain * a.scale, shift = 0.5F * duos.gain * duos.shift;
 #pragma unroll
     for (int k = 0; k < words_of_block; ++k) {
       const float less = k < chiral_rows / 2 ? shift : 0.0F;
       word[chirality * words_of_block + k] =
-          twin_of(scale * a.number(2 * k) - less, scale * a.number(2 * k + 1) - less).bits;
+          duo_of(scale * a.number(2 * k) - less, scale * a.number(2 * k + 1) - less).bits;
     }
   }
 #pragma unroll
@@ -182,24 +182,24 @@ __global__ void __launch_bounds__(256, 2)
                                  c * chunk_stride) = {{word[4 * c], word[4 * c + 1], word[4 * c + 2], word[4 * c + 3]}};
   wait_for_previous_kernel();
 
-  constexpr int of_pair = twin_chunks * lanes;  // in units of 16 bytes
+  constexpr int of_pair = duo_chunks * lanes;  // in units of 16 bytes
   const auto place = [&](std::int32_t i) {
-    return static_cast<std::uint32_t>(i) / lanes * static_cast<std::uint32_t>(twins.pairs * of_pair) + lane_of(i);
+    return static_cast<std::uint32_t>(i) / lanes * static_cast<std::uint32_t>(duos.pairs * of_pair) + lane_of(i);
   };
   std::uint32_t places[hop_directions];
 #pragma unroll
   for (int d = 0; d < hop_directions; ++d) places[d] = place(n.index[d]);
   const std::uint32_t here = place(n.here);
 #pragma unroll 1
-  for (int pair = 0; pair < twins.pairs; ++pair) {
+  for (int pair = 0; pair < duos.pairs; ++pair) {
     const std::int64_t offset = std::int64_t{pair} * of_pair * chunk_bytes;
-    spin_rows<twin, 4> h{};
+    spin_rows<duo, 4> h{};
     for_directions<0, hop_directions>([&]<int d>() {
-      loaded_twins psi;
-      psi.load<part_of_hop<d>>(advanced(twins.in + offset, places[d], chunk_bytes));
-      su3<twin> u;
+      loaded_duos psi;
+      psi.load<part_of_hop<d>>(advanced(duos.in + offset, places[d], chunk_bytes));
+      su3<duo> u;
       const auto put = [&](int k, std::uint32_t bits) {
-        u.e[k / colours][k % colours] = {both_of<0>(twin{bits}), both_of<1>(twin{bits})};
+        u.e[k / colours][k % colours] = {both_of<0>(duo{bits}), both_of<1>(duo{bits})};
       };
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -208,38 +208,38 @@ __global__ void __launch_bounds__(256, 2)
         for (int j = 0; j < 4; ++j) put(4 * c + j, v.w[j]);
       }
       put(8, load_words<load_hint::none, 1>(ninths + 4 * lane + d * 4 * lanes).w[0]);
-      const twin weight = n.across[d] ? twins.across[d] : twins.inside[d];
-      spin_rows<twin, 2> projected, g;
+      const duo weight = n.across[d] ? duos.across[d] : duos.inside[d];
+      spin_rows<duo, 2> projected, g;
       project<d>(projected, psi);
       multiply<d % 2 == 1>(g, u, projected);
       add_unprojected<d>(h, g, weight);
     });
-    if constexpr (work == twin_work::divide) {
-      multiply_by_twin_blocks(h, blocks, lane);
+    if constexpr (work == duo_work::divide) {
+      multiply_by_duo_blocks(h, blocks, lane);
     } else {
-      spin_rows<twin, 4> v;
-      loaded_twins x;
-      x.load<spinor_part::both>(advanced(twins.x + offset, here, chunk_bytes));
+      spin_rows<duo, 4> v;
+      loaded_duos x;
+      x.load<spinor_part::both>(advanced(duos.x + offset, here, chunk_bytes));
 #pragma unroll
       for (int k = 0; k < spins * colours; ++k) {
-        complex<twin>& z = number_of_spinor(h, k);
+        complex<duo>& z = number_of_spinor(h, k);
         number_of_spinor(v, k) = {x[2 * k], x[2 * k + 1]};
-        z.re = multiply_add(twins.turn, x[2 * k + 1], z.re);
-        z.im = multiply_add(-twins.turn, x[2 * k], z.im);
+        z.re = multiply_add(duos.turn, x[2 * k + 1], z.re);
+        z.im = multiply_add(-duos.turn, x[2 * k], z.im);
       }
-      multiply_by_twin_blocks(v, blocks, lane);
+      multiply_by_duo_blocks(v, blocks, lane);
 #pragma unroll
       for (int k = 0; k < spins * colours; ++k) number_of_spinor(h, k) += number_of_spinor(v, k);
     }
-    if constexpr (work == twin_work::add_to_field) {
-      add_column<0>(arg.out, n.here, 2 * pair, twins.factor * twins.of_columns[2 * pair], h);
+    if constexpr (work == duo_work::add_to_field) {
+      add_column<0>(arg.out, n.here, 2 * pair, duos.factor * duos.of_columns[2 * pair], h);
       if (2 * pair + 1 < arg.columns)
-        add_column<1>(arg.out, n.here, 2 * pair + 1, twins.factor * twins.of_columns[2 * pair + 1], h);
+        add_column<1>(arg.out, n.here, 2 * pair + 1, duos.factor * duos.of_columns[2 * pair + 1], h);
     } else {
-      std::byte* const to = advanced(twins.out + offset, here, chunk_bytes);
+      std::byte* const to = advanced(duos.out + offset, here, chunk_bytes);
 #pragma unroll
-      for (int c = 0; c < twin_chunks; ++c) {
-        const complex<twin>&first = number_of_spinor(h, 2 * c), &second = number_of_spinor(h, 2 * c + 1);
+      for (int c = 0; c < duo_chunks; ++c) {
+        const complex<duo>&first = number_of_spinor(h, 2 * c), &second = number_of_spinor(h, 2 * c + 1);
         store_words<4>(to + c * chunk_stride, words<4>{{first.re.bits, first.im.bits, second.re.bits, second.im.bits}},
                        arg.past_caches);
       }
@@ -262,10 +262,10 @@ struct make_scales {
 };
 
 /// A site and pair of columns of a field, scaled.
-struct to_twins {
+struct to_duos {
   spinor_pointer<const half> field;
   const float* scales;  ///< of columns
-  std::byte* twins;
+  std::byte* duos;
   std::int32_t sites;
   int columns;
 
@@ -277,33 +277,33 @@ struct to_twins {
     const bool both = 2 * pair + 1 < columns;
     if (both) load_site<half>(field, i, 2 * pair + 1, second);
     const float by_first = scales[2 * pair], by_second = both ? scales[2 * pair + 1] : 0.0F;
-    std::byte* const to = twins + (std::int64_t{i / lanes} * ((columns + 1) / 2) + pair) * twin_chunks * chunk_stride +
+    std::byte* const to = duos + (std::int64_t{i / lanes} * ((columns + 1) / 2) + pair) * duo_chunks * chunk_stride +
                           lane_of(i) * chunk_bytes;
     PLAQUETTE_GPU_UNROLL
-    for (int c = 0; c < twin_chunks; ++c) {
+    for (int c = 0; c < duo_chunks; ++c) {
       chunk made;
       PLAQUETTE_GPU_UNROLL
       for (int j = 0; j < 2; ++j) {
         const complex<float>&a = first[2 * c + j], &b = second[2 * c + j];
-        made.word[2 * j] = twin_of(by_first * a.re, by_second * b.re).bits;
-        made.word[2 * j + 1] = twin_of(by_first * a.im, by_second * b.im).bits;
+        made.word[2 * j] = duo_of(by_first * a.re, by_second * b.re).bits;
+        made.word[2 * j + 1] = duo_of(by_first * a.im, by_second * b.im).bits;
       }
       store_chunk(to + c * chunk_stride, made);
     }
   }
 };
 
-struct twin_kernel {
-  void (*function)(const twin_arguments, const tile_walk);
+struct duo_kernel {
+  void (*function)(const duo_arguments, const tile_walk);
   std::atomic<std::int64_t>* prepared;
 };
-template <reconstruct stored, twin_work work>
-twin_kernel made_twin_kernel() {
-  return {twin_hops<stored, work>, detail::prepared_of<twin_hops<stored, work>>()};
+template <reconstruct stored, duo_work work>
+duo_kernel made_duo_kernel() {
+  return {duo_hops<stored, work>, detail::prepared_of<duo_hops<stored, work>>()};
 }
 
-template <twin_work work>
-void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, const hopping_launch& how) {
+template <duo_work work>
+void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, const hopping_launch& how) {
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   const site_order& order = arguments.arg.order;
   tile_walk walk{};
@@ -318,10 +318,9 @@ void launch_twins(const queue& q, reconstruct stored, twin_arguments arguments, 
   walk.by_y = divisor(walk.tiles_y);
   walk.backwards = how.alternates && q.next_is_reversed();
   arguments.arg.past_caches = how.past_caches;
-  const int shared = parts(how.sites(), lanes) * twin_block_bytes;
-  const twin_kernel kernel = stored == reconstruct::none     ? made_twin_kernel<reconstruct::none, work>()
-                             : stored == reconstruct::twelve ? made_twin_kernel<reconstruct::twelve, work>()
-                                                             : made_twin_kernel<reconstruct::eight, work>();
+  const int shared = parts(how.sites(), lanes) * duo_block_bytes;
+  const duo_kernel kernel = stored == reconstruct::none ? made_duo_kernel<reconstruct::none, work>()
+                                                        : made_duo_kernel<reconstruct::twelve, work>();
   detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
   const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
                     static_cast<unsigned>(parts(tiles_z, walk.slab))},
@@ -416,7 +415,7 @@ factored_polynomial factored(std::vector<double> e) {
 
 }  // namespace
 
-struct twin_polynomial::parts {
+struct duo_polynomial::parts {
   context ctx;
   hopping_work<half> even, odd;  ///< to sites of this parity
   const wilson_clover<half>* full;
@@ -427,13 +426,13 @@ struct twin_polynomial::parts {
   hopping_launch how;
 
   std::int64_t bytes() const {
-    return std::int64_t{ctx.order().blocks()} * ((columns + 1) / 2) * twin_chunks * chunk_stride;
+    return std::int64_t{ctx.order().blocks()} * ((columns + 1) / 2) * duo_chunks * chunk_stride;
   }
   float* there() const { return reinterpret_cast<float*>(scales.get()); }
   float* back() const { return there() + columns; }
 
-  twin_arguments arguments(int parity, int of_columns, double weight) const {
-    twin_arguments a{};
+  duo_arguments arguments(int parity, int of_columns, double weight) const {
+    duo_arguments a{};
     a.arg = parity == 0 ? even.arg : odd.arg;
     a.arg.columns = of_columns;
     a.pairs = (of_columns + 1) / 2;
@@ -441,7 +440,7 @@ struct twin_polynomial::parts {
     for (int d = 0; d < hop_directions; ++d) {
       const auto times = [&](float x) {
         const auto y = static_cast<float>(weight * static_cast<double>(x));
-        return twin_of(y, y);
+        return duo_of(y, y);
       };
       a.inside[d] = times(a.arg.inside[d]);
       a.across[d] = times(a.arg.across[d]);
@@ -453,24 +452,24 @@ struct twin_polynomial::parts {
             field<half>* x = nullptr) const {
     const queue& q = ctx.queue();
     const reconstruct stored = full->hopping().stored();
-    twin_arguments to_odd = arguments(1, of_columns, 0.5);
+    duo_arguments to_odd = arguments(1, of_columns, 0.5);
     to_odd.in = in;
     to_odd.out = t.get();
-    launch_twins<twin_work::divide>(q, stored, to_odd, how);
+    launch_duos<duo_work::divide>(q, stored, to_odd, how);
     const double gain = f.gain / centre;
-    twin_arguments to_even = arguments(0, of_columns, -0.5 * gain);
+    duo_arguments to_even = arguments(0, of_columns, -0.5 * gain);
     to_even.in = t.get();
     to_even.x = in;
     to_even.out = out;
     to_even.gain = static_cast<float>(gain);
     to_even.shift = static_cast<float>(centre * (1.0 + f.root.real()));
     const auto turn = static_cast<float>(f.gain * f.root.imag());
-    to_even.turn = twin_of(turn, turn);
-    if (x == nullptr) return launch_twins<twin_work::multiply>(q, stored, to_even, how);
+    to_even.turn = duo_of(turn, turn);
+    if (x == nullptr) return launch_duos<duo_work::multiply>(q, stored, to_even, how);
     to_even.arg.out = x->sites(0);
     to_even.of_columns = back();
     to_even.factor = static_cast<float>(polynomial.factor);
-    launch_twins<twin_work::add_to_field>(q, stored, to_even, how);
+    launch_duos<duo_work::add_to_field>(q, stored, to_even, how);
   }
   /// y[0] = r, scaled
   void begin(const field<half>& r, const scalars& norms) const {
@@ -479,12 +478,12 @@ struct twin_polynomial::parts {
     for_each_index(q, r.columns(), make_scales{norms.on_device(), there(), back(), 24.0 * static_cast<double>(sites)},
                    32);
     for_each_index(q, std::int64_t{sites} * ((r.columns() + 1) / 2),
-                   to_twins{r.sites(0), there(), y[0].get(), sites, r.columns()}, 128);
+                   to_duos{r.sites(0), there(), y[0].get(), sites, r.columns()}, 128);
   }
   hopping_launch fastest() const;
 };
 
-hopping_launch twin_polynomial::parts::fastest() const {
+hopping_launch duo_polynomial::parts::fastest() const {
   std::vector<hopping_launch> list = candidates(full->hopping().problem(std::max(columns, 2), true), 1000);
   std::vector<hopping_launch> tried;
   for (hopping_launch& launch : list) {
@@ -502,7 +501,7 @@ hopping_launch twin_polynomial::parts::fastest() const {
   std::vector<std::string> names;
   for (const hopping_launch& launch : tried) names.push_back(launch.name());
   const tuning_key what{
-      "twins", plaquette::to_string(ctx.geometry().local()), "half",
+      "duos", plaquette::to_string(ctx.geometry().local()), "half",
       "reconstruct=" + std::to_string(stored_reals(full->hopping().stored())) + " columns=" + std::to_string(columns)};
   const int choice = ctx.tuner().choose(what, names, [&](int i) {
     parts trial = *this;
@@ -517,17 +516,18 @@ hopping_launch twin_polynomial::parts::fastest() const {
   return tried[static_cast<std::size_t>(choice)];
 }
 
-bool twin_polynomial::serves(const schur_wilson_clover<half>& system, int columns) {
-  const char* const wanted = std::getenv("PLAQUETTE_TWINS");
+bool duo_polynomial::serves(const schur_wilson_clover<half>& system, int columns) {
+  const char* const wanted = std::getenv("PLAQUETTE_DUOS");
   if (wanted != nullptr && std::string(wanted) == "0") return false;
   const auto& hopping = system.full().hopping();
   return columns > 1 && system.kind() == schur_kind::asymmetric && !system.full().diagonal().is_number() &&
-         !hopping.exchanges_messages() && !hopping.work_on_lattice(1.0).phases.used;
+         hopping.stored() != reconstruct::eight && !hopping.exchanges_messages() &&
+         !hopping.work_on_lattice(1.0).phases.used;
 }
 
-twin_polynomial::twin_polynomial(const schur_wilson_clover<half>& system, int columns,
-                                 const std::vector<double>& coefficients) {
-  if (coefficients.size() < 2) throw std::logic_error("twin_polynomial: expected at least two coefficients");
+duo_polynomial::duo_polynomial(const schur_wilson_clover<half>& system, int columns,
+                               const std::vector<double>& coefficients) {
+  if (coefficients.size() < 2) throw std::logic_error("duo_polynomial: expected at least two coefficients");
   const auto& full = system.full();
   const auto& hopping = full.hopping();
   hopping_work<half> work[2];
@@ -558,7 +558,7 @@ twin_polynomial::twin_polynomial(const schur_wilson_clover<half>& system, int co
   parts_->how = parts_->fastest();
 }
 
-void twin_polynomial::add_to(field<half>& x, const field<half>& r, const scalars& norms) const {
+void duo_polynomial::add_to(field<half>& x, const field<half>& r, const scalars& norms) const {
   const parts& p = *parts_;
   const auto& factors = p.polynomial.factors;
   p.begin(r, norms);
@@ -568,8 +568,8 @@ void twin_polynomial::add_to(field<half>& x, const field<half>& r, const scalars
 
 fused_steps fused_polynomial(const schur_wilson_clover<half>& system, const field<half>& shape,
                              const std::vector<double>& coefficients) {
-  if (coefficients.size() < 2 || !twin_polynomial::serves(system, shape.columns())) return nullptr;
-  return [whole = twin_polynomial(system, shape.columns(), coefficients)](
+  if (coefficients.size() < 2 || !duo_polynomial::serves(system, shape.columns())) return nullptr;
+  return [whole = duo_polynomial(system, shape.columns(), coefficients)](
              field<half>& x, const field<half>& r, const scalars& norms) { whole.add_to(x, r, norms); };
 }
 

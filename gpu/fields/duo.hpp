@@ -11,14 +11,14 @@
 namespace plaquette::gpu {
 
 /// Ten bits behind the point; magnitudes from 2^-14 to 65504 in full.
-struct twin {
+struct duo {
   std::uint32_t bits;
 };
 
 /// Returns a number for each column.
-PLAQUETTE_KERNEL_INLINE twin twin_of(float first, float second) {
+PLAQUETTE_KERNEL_INLINE duo duo_of(float first, float second) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r.bits) : "f"(second), "f"(first));
   return r;
 #else
@@ -26,7 +26,7 @@ PLAQUETTE_KERNEL_INLINE twin twin_of(float first, float second) {
 #endif
 }
 template <int column>
-PLAQUETTE_KERNEL_INLINE float number_of(twin a) {
+PLAQUETTE_KERNEL_INLINE float number_of(duo a) {
 #ifdef __CUDA_ARCH__
   float r;
   if constexpr (column == 0)
@@ -40,9 +40,9 @@ PLAQUETTE_KERNEL_INLINE float number_of(twin a) {
 }
 /// Returns the first (0) or second (1) number for both columns.
 template <int which>
-PLAQUETTE_KERNEL_INLINE twin both_of(twin a) {
+PLAQUETTE_KERNEL_INLINE duo both_of(duo a) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   if constexpr (which == 0)
     asm("{.reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l};}" : "=r"(r.bits) : "r"(a.bits));
   else
@@ -55,52 +55,52 @@ PLAQUETTE_KERNEL_INLINE twin both_of(twin a) {
 }
 
 /// Returns a b + c, rounded once.
-PLAQUETTE_KERNEL_INLINE twin multiply_add(twin a, twin b, twin c) {
+PLAQUETTE_KERNEL_INLINE duo multiply_add(duo a, duo b, duo c) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits), "r"(c.bits));
   return r;
 #else
-  return twin_of(number_of<0>(a) * number_of<0>(b) + number_of<0>(c),
-                 number_of<1>(a) * number_of<1>(b) + number_of<1>(c));
+  return duo_of(number_of<0>(a) * number_of<0>(b) + number_of<0>(c),
+                number_of<1>(a) * number_of<1>(b) + number_of<1>(c));
 #endif
 }
-PLAQUETTE_KERNEL_INLINE twin operator*(twin a, twin b) {
+PLAQUETTE_KERNEL_INLINE duo operator*(duo a, duo b) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
   return r;
 #else
-  return twin_of(number_of<0>(a) * number_of<0>(b), number_of<1>(a) * number_of<1>(b));
+  return duo_of(number_of<0>(a) * number_of<0>(b), number_of<1>(a) * number_of<1>(b));
 #endif
 }
-PLAQUETTE_KERNEL_INLINE twin operator+(twin a, twin b) {
+PLAQUETTE_KERNEL_INLINE duo operator+(duo a, duo b) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
   return r;
 #else
-  return twin_of(number_of<0>(a) + number_of<0>(b), number_of<1>(a) + number_of<1>(b));
+  return duo_of(number_of<0>(a) + number_of<0>(b), number_of<1>(a) + number_of<1>(b));
 #endif
 }
-PLAQUETTE_KERNEL_INLINE twin operator-(twin a) {
+PLAQUETTE_KERNEL_INLINE duo operator-(duo a) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("neg.f16x2 %0, %1;" : "=r"(r.bits) : "r"(a.bits));
   return r;
 #else
   return {a.bits ^ 0x80008000U};
 #endif
 }
-PLAQUETTE_KERNEL_INLINE twin operator-(twin a, twin b) {
+PLAQUETTE_KERNEL_INLINE duo operator-(duo a, duo b) {
 #ifdef __CUDA_ARCH__
-  twin r;
+  duo r;
   asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(r.bits) : "r"(a.bits), "r"(b.bits));
   return r;
 #else
   return a + -b;
 #endif
 }
-PLAQUETTE_KERNEL_INLINE twin& operator+=(twin& a, twin b) { return a = a + b; }
+PLAQUETTE_KERNEL_INLINE duo& operator+=(duo& a, duo b) { return a = a + b; }
 
 }  // namespace plaquette::gpu

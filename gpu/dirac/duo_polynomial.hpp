@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The smoother of multigrid for batches: polynomials of the red-black system in floating-point numbers of 16 bits, two
-/// columns in an instruction (gpu/fields/twin.hpp).
+/// columns in an instruction (gpu/fields/duo.hpp).
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ namespace plaquette::gpu {
 /// below the largest is still right to 6e-8 of it. The polynomial is one of B = A / a - 1, where a is the centre of the
 /// spectrum, as the product of its linear factors: in powers of A the terms would cancel, and a product reads one field
 /// less in each step.
-class twin_polynomial {
+class duo_polynomial {
  public:
   /// \param system        asymmetric, with a clover term, of fields that no rank divides
   /// \param coefficients  of A^0, A^1, ...; at least two
-  twin_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
+  duo_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
 
   /// Any columns up to those of the constructor.
   /// \param norms  |r|^2
