@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gpu/coarse/matrix_tiles.hpp"
+#include "gpu/fields/half_bits.hpp"
 #include "gpu/fields/memory_access.hpp"
 
 namespace plaquette::gpu {
