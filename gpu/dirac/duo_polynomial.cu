@@ -247,15 +247,15 @@ __global__ void __launch_bounds__(256, 2)
   }
 }
 
-/// What columns are multiplied with so that their numbers are near 1/4: even a column of one number stays below 1000.
-/// And the inverse.
+/// What columns are multiplied with so that their numbers are near 1/16: a column of one number becomes one below 4000
+/// on 10^8 sites. And the inverse.
 struct make_scales {
   const complex<double>* norms;  ///< |r|^2
   float *there, *back;
   double numbers;  ///< of a column
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t column) const {
-    const double size = 4.0 * std::sqrt(norms[column].re / numbers);
+    const double size = 16.0 * std::sqrt(norms[column].re / numbers);
     back[column] = static_cast<float>(size);
     there[column] = size == 0.0 ? 0.0F : static_cast<float>(1.0 / size);
   }
@@ -506,7 +506,7 @@ hopping_launch duo_polynomial::parts::fastest() const {
   const int choice = ctx.tuner().choose(what, names, [&](int i) {
     parts trial = *this;
     trial.how = tried[static_cast<std::size_t>(i)];
-    // Numbers near 1/4 in which many bits change.
+    // Numbers in which many bits change.
     field<half> random(ctx, {spins, colours, site_subset::even, columns});
     random_spinors(random, 1);
     begin(random, norm2(random));

@@ -14,7 +14,7 @@ namespace plaquette::gpu {
 
 /// Computes x += p(A) r for real polynomials p, as a preconditioner does: to about three digits of |r|.
 ///
-/// Columns are scaled to numbers near 1, and sites are not, so that kernels convert nothing: with 11 bits a number far
+/// Columns are scaled, and sites are not, so that kernels convert nothing: with 11 bits a number far
 /// below the largest is still right to 6e-8 of it. The polynomial is one of B = A / a - 1, where a is the centre of the
 /// spectrum, as the product of its linear factors: in powers of A the terms would cancel, and a product reads one field
 /// less in each step.
