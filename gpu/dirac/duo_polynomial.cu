@@ -38,6 +38,7 @@ struct duo_arguments {
   const float* of_columns;
   int pairs;
   float shift, gain, factor;
+  std::uint32_t first_of_both = 0x1010;  ///< see both_by
   duo inside[hop_directions], across[hop_directions], turn;
 };
 
@@ -66,8 +67,9 @@ PLAQUETTE_KERNEL_INLINE complex<duo>& number_of_spinor(spin_rows<duo, 4>& psi, i
 }
 
 /// psi = a psi with the blocks of A that a thread has left in shared memory, halved.
-PLAQUETTE_KERNEL_INLINE void multiply_by_duo_blocks(spin_rows<duo, 4>& psi, const std::byte* blocks,
-                                                    std::uint32_t lane) {
+template <bool two_pipes>
+PLAQUETTE_KERNEL_INLINE void multiply_by_duo_blocks(spin_rows<duo, 4>& psi, const std::byte* blocks, std::uint32_t lane,
+                                                    std::uint32_t first_of_both) {
   spin_rows<duo, 4> sum;
 #pragma unroll
   for (int chirality = 0; chirality < 2; ++chirality) {
@@ -93,7 +95,7 @@ PLAQUETTE_KERNEL_INLINE void multiply_by_duo_blocks(spin_rows<duo, 4>& psi, cons
 #pragma unroll
       for (int column = 0; column < row; ++column) {
         const duo e{word[first + chiral_rows / 2 + hermitian_6x6::lower_index(row, column)]};
-        const duo re = both_of<0>(e), im = both_of<1>(e);
+        const duo re = two_pipes ? both_by(e, first_of_both) : both_of<0>(e), im = both_of<1>(e);
         r[row].re = multiply_add(re, v[column].re, multiply_add(-im, v[column].im, r[row].re));
         r[row].im = multiply_add(re, v[column].im, multiply_add(im, v[column].re, r[row].im));
         r[column].re = multiply_add(re, v[row].re, multiply_add(im, v[row].im, r[column].re));
@@ -129,7 +131,7 @@ PLAQUETTE_KERNEL_INLINE void add_column(const spinor_pointer<half>& field, std::
 
 /// One parity. A thread keeps the links and blocks of its site in shared memory, made whole, and goes through all
 /// columns.
-template <reconstruct stored, duo_work work>
+template <reconstruct stored, duo_work work, bool two_pipes>
 __global__ void __launch_bounds__(256, 2)
     duo_hops(const __grid_constant__ duo_arguments duos, const __grid_constant__ tile_walk walk) {
 #ifdef __CUDACC__
@@ -199,7 +201,8 @@ __global__ void __launch_bounds__(256, 2)
       psi.load<part_of_hop<d>>(advanced(duos.in + offset, places[d], chunk_bytes));
       su3<duo> u;
       const auto put = [&](int k, std::uint32_t bits) {
-        u.e[k / colours][k % colours] = {both_of<0>(duo{bits}), both_of<1>(duo{bits})};
+        const duo e{bits};
+        u.e[k / colours][k % colours] = {two_pipes ? both_by(e, duos.first_of_both) : both_of<0>(e), both_of<1>(e)};
       };
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
@@ -215,7 +218,7 @@ __global__ void __launch_bounds__(256, 2)
       add_unprojected<d>(h, g, weight);
     });
     if constexpr (work == duo_work::divide) {
-      multiply_by_duo_blocks(h, blocks, lane);
+      multiply_by_duo_blocks<two_pipes>(h, blocks, lane, duos.first_of_both);
     } else {
       spin_rows<duo, 4> v;
       loaded_duos x;
@@ -227,7 +230,7 @@ __global__ void __launch_bounds__(256, 2)
         z.re = multiply_add(duos.turn, x[2 * k + 1], z.re);
         z.im = multiply_add(-duos.turn, x[2 * k], z.im);
       }
-      multiply_by_duo_blocks(v, blocks, lane);
+      multiply_by_duo_blocks<two_pipes>(v, blocks, lane, duos.first_of_both);
 #pragma unroll
       for (int k = 0; k < spins * colours; ++k) number_of_spinor(h, k) += number_of_spinor(v, k);
     }
@@ -298,8 +301,9 @@ struct duo_kernel {
   std::atomic<std::int64_t>* prepared;
 };
 template <reconstruct stored, duo_work work>
-duo_kernel made_duo_kernel() {
-  return {duo_hops<stored, work>, detail::prepared_of<duo_hops<stored, work>>()};
+duo_kernel made_duo_kernel(bool two_pipes) {
+  if (two_pipes) return {duo_hops<stored, work, true>, detail::prepared_of<duo_hops<stored, work, true>>()};
+  return {duo_hops<stored, work, false>, detail::prepared_of<duo_hops<stored, work, false>>()};
 }
 
 template <duo_work work>
@@ -319,8 +323,8 @@ void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, co
   walk.backwards = how.alternates && q.next_is_reversed();
   arguments.arg.past_caches = how.past_caches;
   const int shared = parts(how.sites(), lanes) * duo_block_bytes;
-  const duo_kernel kernel = stored == reconstruct::none ? made_duo_kernel<reconstruct::none, work>()
-                                                        : made_duo_kernel<reconstruct::twelve, work>();
+  const duo_kernel kernel = stored == reconstruct::none ? made_duo_kernel<reconstruct::none, work>(how.links_once)
+                                                        : made_duo_kernel<reconstruct::twelve, work>(how.links_once);
   detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
   const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
                     static_cast<unsigned>(parts(tiles_z, walk.slab))},
@@ -490,7 +494,10 @@ hopping_launch duo_polynomial::parts::fastest() const {
     launch.groups = launch.parts = 1;
     launch.whole_links = false;
     if (launch.variant != hopping_variant::batch || launch.sites() < 96) continue;
-    if (std::ranges::find(tried, launch) == tried.end() && tried.size() < 16) tried.push_back(launch);
+    if (tried.size() >= 24 || std::ranges::find(tried, launch) != tried.end()) continue;
+    tried.push_back(launch);
+    launch.links_once = true;
+    tried.push_back(launch);
   }
   if (tried.empty()) {
     hopping_launch launch;

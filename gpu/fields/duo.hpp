@@ -54,6 +54,16 @@ PLAQUETTE_KERNEL_INLINE duo both_of(duo a) {
 #endif
 }
 
+/// Does the same by an instruction of its own, where `selector` is 0x1010 (0) or 0x3232 (1) and not known when the
+/// kernel is compiled: what multiplies with the result may then go through either of two pipes.
+PLAQUETTE_KERNEL_INLINE duo both_by(duo a, std::uint32_t selector) {
+#ifdef __CUDA_ARCH__
+  return {__byte_perm(a.bits, 0, selector)};
+#else
+  return selector == 0x1010U ? both_of<0>(a) : both_of<1>(a);
+#endif
+}
+
 /// Returns a b + c, rounded once.
 PLAQUETTE_KERNEL_INLINE duo multiply_add(duo a, duo b, duo c) {
 #ifdef __CUDA_ARCH__
