@@ -306,6 +306,8 @@ duo_kernel made_duo_kernel(bool two_pipes) {
   return {duo_hops<stored, work, false>, detail::prepared_of<duo_hops<stored, work, false>>()};
 }
 
+int shared_bytes_of(const hopping_launch& how) { return (how.sites() + lanes - 1) / lanes * duo_block_bytes; }
+
 template <duo_work work>
 void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, const hopping_launch& how) {
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
@@ -322,7 +324,7 @@ void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, co
   walk.by_y = divisor(walk.tiles_y);
   walk.backwards = how.alternates && q.next_is_reversed();
   arguments.arg.past_caches = how.past_caches;
-  const int shared = parts(how.sites(), lanes) * duo_block_bytes;
+  const int shared = shared_bytes_of(how);
   const duo_kernel kernel = stored == reconstruct::none ? made_duo_kernel<reconstruct::none, work>(how.links_once)
                                                         : made_duo_kernel<reconstruct::twelve, work>(how.links_once);
   detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
@@ -488,12 +490,14 @@ struct duo_polynomial::parts {
 };
 
 hopping_launch duo_polynomial::parts::fastest() const {
-  std::vector<hopping_launch> list = candidates(full->hopping().problem(std::max(columns, 2), true), 1000);
-  std::vector<hopping_launch> tried;
+  const hopping_problem problem = full->hopping().problem(columns, true);
+  std::vector<hopping_launch> list = candidates(problem, 1000), tried;
   for (hopping_launch& launch : list) {
     launch.groups = launch.parts = 1;
     launch.whole_links = false;
-    if (launch.variant != hopping_variant::batch || launch.sites() < 96) continue;
+    if (launch.variant != hopping_variant::batch || launch.sites() < 96 ||
+        shared_bytes_of(launch) > problem.shared_bytes)
+      continue;
     if (tried.size() >= 24 || std::ranges::find(tried, launch) != tried.end()) continue;
     tried.push_back(launch);
     launch.links_once = true;
@@ -501,7 +505,7 @@ hopping_launch duo_polynomial::parts::fastest() const {
   }
   if (tried.empty()) {
     hopping_launch launch;
-    launch.tile[0] = std::min(ctx.order().half_x.value, 256);
+    launch.tile[0] = std::min(ctx.order().half_x.value, 128);
     tried.push_back(launch);
   }
   if (kernels_run_on_host()) return tried.front();
