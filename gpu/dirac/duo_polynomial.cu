@@ -27,17 +27,140 @@ constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_bloc
 constexpr int duo_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
+// Links and blocks of A in fewer bits than sums of them keep: most of what a batch of few columns reads.
+
+/// Bytes of the four links of 32 sites: a link is a chunk of the numbers of two rows, three a word.
+constexpr int packed_links_bytes = dimensions * chunk_stride;
+/// Number 0, 1, 2 of a word has 11, 11 and 10 bits: n stands for (n - middle) unit, where unit is such that 1 is among
+/// them.
+template <int which>
+struct number_of_link {
+  static constexpr std::uint32_t middle = which == 2 ? 512 : 1024, mask = 2 * middle - 1;
+  static constexpr float unit = (1.0F + 1.0F / middle) / middle;
+
+  static PLAQUETTE_HOST_DEVICE std::uint32_t packed(float x) {
+    const float n = x / unit + (static_cast<float>(middle) + 0.5F);  // positive: cutting off rounds to the nearest
+    return static_cast<std::uint32_t>(n < 1.0F ? 1.0F : n > mask ? static_cast<float>(mask) : n) << (11 * which);
+  }
+  /// One fused operation: 2^23 + middle units are a float.
+  static PLAQUETTE_KERNEL_INLINE float of(std::uint32_t word) {
+    const float x = as_float(0x4B000000U | (word >> (11 * which) & mask));
+    constexpr float offset = unit * (8388608.0F + middle);
+#ifdef __CUDA_ARCH__
+    return __fmaf_rn(x, unit, -offset);
+#else
+    return std::fma(x, unit, -offset);
+#endif
+  }
+};
+struct packed_link {
+  words<4> word;
+
+  template <load_hint hint>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* links, std::int32_t i, int mu) {
+    word = load_words<hint, 4>(advanced(links, static_cast<std::uint32_t>(i) / lanes, packed_links_bytes) +
+                               mu * chunk_stride + lane_of(i) * chunk_bytes);
+  }
+  PLAQUETTE_KERNEL_INLINE float number(int k) const {
+    const std::uint32_t w = word.w[k / 3];
+    return k % 3 == 0 ? number_of_link<0>::of(w) : k % 3 == 1 ? number_of_link<1>::of(w) : number_of_link<2>::of(w);
+  }
+};
+
+/// Both blocks of A of 32 sites: a byte a number, the scales of both, padding. The diagonal lacks a number, its centre,
+/// that all sites have.
+constexpr int numbers_of_block = chiral_rows * chiral_rows, packed_block_chunks = 5;
+constexpr int packed_blocks_bytes = packed_block_chunks * chunk_stride;
+struct packed_blocks {
+  std::uint32_t word[4 * packed_block_chunks];
+
+  template <load_hint hint>
+  PLAQUETTE_KERNEL_INLINE void load(const std::byte* blocks, std::int32_t i) {
+    const std::byte* const at =
+        advanced(blocks, static_cast<std::uint32_t>(i) / lanes, packed_blocks_bytes) + lane_of(i) * chunk_bytes;
+#pragma unroll
+    for (int c = 0; c < packed_block_chunks; ++c) {
+      const auto v = load_words<hint, 4>(at + c * chunk_stride);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) word[4 * c + j] = v.w[j];
+    }
+  }
+  PLAQUETTE_KERNEL_INLINE float scale(int chirality) const {
+    return as_float(word[2 * numbers_of_block / 4 + chirality]);
+  }
+  /// In units of the scale.
+  PLAQUETTE_KERNEL_INLINE float number(int chirality, int k) const {
+    const int byte = chirality * numbers_of_block + k;
+#ifdef __CUDA_ARCH__
+    const std::uint32_t bits = __byte_perm(word[byte / 4], 0x4B000000U, 0x7440U + static_cast<unsigned>(byte % 4));
+#else
+    const std::uint32_t bits = 0x4B000000U | (word[byte / 4] >> (8 * (byte % 4)) & 0xffU);
+#endif
+    return as_float(bits) - (8388608.0F + 128.0F);
+  }
+};
+
+/// Packs links and blocks of a site from those of half precision.
+struct pack_for_duos {
+  const std::byte *links, *blocks;  ///< of one parity
+  std::byte *packed_links, *packed_blocks;
+  float centre;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const auto i = static_cast<std::int32_t>(index);
+    std::byte* const to = packed_links + std::int64_t{i / lanes} * packed_links_bytes + lane_of(i) * chunk_bytes;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      loaded_link<half, reconstruct::twelve> link;
+      link.load<load_hint::ordered>(link_of<half, reconstruct::twelve>(links, i, mu), lane_of(i));
+      chunk made;
+      PLAQUETTE_GPU_UNROLL
+      for (int w = 0; w < 4; ++w)
+        made.word[w] = number_of_link<0>::packed(link.number(3 * w)) |
+                       number_of_link<1>::packed(link.number(3 * w + 1)) |
+                       number_of_link<2>::packed(link.number(3 * w + 2));
+      store_chunk(to + mu * chunk_stride, made);
+    }
+    pack_blocks(i);
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE void pack_blocks(std::int32_t i) const {
+    chunk made[packed_block_chunks] = {};
+    PLAQUETTE_GPU_UNROLL
+    for (int chirality = 0; chirality < 2; ++chirality) {
+      loaded_clover<half> a;
+      a.load<load_hint::ordered>(clover_of<half>(blocks, i) + chirality * chiral_block_bytes<half>, lane_of(i));
+      const auto number = [&](int k) { return a.scale * a.number(k) - (k < chiral_rows ? centre : 0.0F); };
+      float largest = 0.0F;
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < numbers_of_block; ++k) largest = larger_magnitude_of(largest, number(k));
+      const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < numbers_of_block; ++k) {
+        const int byte = chirality * numbers_of_block + k;
+        const auto q = static_cast<std::uint32_t>(inverse * number(k) + 128.5F);  // NaN is in the scale
+        made[byte / 16].word[byte % 16 / 4] |= (q & 0xffU) << (8 * (byte % 4));
+      }
+      made[packed_block_chunks - 1].word[2 + chirality] = as_bits(largest / 127.0F);
+    }
+    std::byte* const to = packed_blocks + std::int64_t{i / lanes} * packed_blocks_bytes + lane_of(i) * chunk_bytes;
+    PLAQUETTE_GPU_UNROLL
+    for (int c = 0; c < packed_block_chunks; ++c) store_chunk(to + c * chunk_stride, made[c]);
+  }
+};
+static_assert(2 * numbers_of_block / 4 == 4 * (packed_block_chunks - 1) + 2);
+
 /// What a kernel does besides the hops of `in`, h: it stores A h; h + gain (A - shift) x - i turn x, where x has the
 /// output's parity; or that, in single precision, times numbers of columns and added to a field.
 enum class duo_work { divide, multiply, add_to_field };
 
 struct duo_arguments {
-  hopping_arguments<half> arg;  ///< links, blocks of A, order, parity; the field that becomes larger
+  hopping_arguments<half> arg;  ///< packed links and blocks of A, order, parity; the field that becomes larger
   const std::byte *in, *x;
   std::byte* out;
   const float* of_columns;
   int pairs;
-  float shift, gain, factor;
+  float diagonal, gain, factor;          ///< diagonal: half of the gain times what the diagonal of A lacks
   std::uint32_t first_of_both = 0x1010;  ///< see both_by
   duo inside[hop_directions], across[hop_directions], turn;
 };
@@ -131,7 +254,7 @@ PLAQUETTE_KERNEL_INLINE void add_column(const spinor_pointer<half>& field, std::
 
 /// One parity. A thread keeps the links and blocks of its site in shared memory, made whole, and goes through all
 /// columns.
-template <reconstruct stored, duo_work work, bool two_pipes>
+template <duo_work work, bool two_pipes>
 __global__ void __launch_bounds__(256, 2)
     duo_hops(const __grid_constant__ duo_arguments duos, const __grid_constant__ tile_walk walk) {
 #ifdef __CUDACC__
@@ -151,10 +274,14 @@ __global__ void __launch_bounds__(256, 2)
   std::byte* const ninths = blocks + block_chunks * chunk_stride;
   const std::uint32_t lane = lane_of(in_tile);
   for_directions<0, hop_directions>([&]<int d>() {
-    loaded_link<half, stored> link;
-    load_link_of_hop<half, stored, d, load_hint::constant>(link, arg, n);
+    constexpr bool backwards = d % 2 == 1;
+    packed_link link;
+    link.load<load_hint::constant>(backwards ? arg.links_there : arg.links_here, backwards ? n.index[d] : n.here,
+                                   d / 2);
     su3<float> u;
-    make_whole(u, link);
+#pragma unroll
+    for (int k = 0; k < 2 * colours; ++k) u.e[k / colours][k % colours] = {link.number(2 * k), link.number(2 * k + 1)};
+    third_row_from_others(u);
     const auto bits = [&](int k) {
       return duo_of(u.e[k / colours][k % colours].re, u.e[k / colours][k % colours].im).bits;
     };
@@ -165,17 +292,17 @@ __global__ void __launch_bounds__(256, 2)
     *reinterpret_cast<std::uint32_t*>(ninths + 4 * lane + d * 4 * lanes) = bits(8);
   });
   std::uint32_t word[2 * words_of_block];
+  packed_blocks a;
+  a.load<load_hint::constant>(arg.clover, n.here);
 #pragma unroll
   for (int chirality = 0; chirality < 2; ++chirality) {
-    loaded_clover<half> a;
-    a.template load<load_hint::constant>(clover_of<half>(arg.clover, n.here) + chirality * chiral_block_bytes<half>,
-                                         lane_of(n.here));
-    const float scale = 0.5F * duos.gain * a.scale, shift = 0.5F * duos.gain * duos.shift;
+    const float scale = 0.5F * duos.gain * a.scale(chirality);
 #pragma unroll
     for (int k = 0; k < words_of_block; ++k) {
-      const float less = k < chiral_rows / 2 ? shift : 0.0F;
-      word[chirality * words_of_block + k] =
-          duo_of(scale * a.number(2 * k) - less, scale * a.number(2 * k + 1) - less).bits;
+      const float more = k < chiral_rows / 2 ? duos.diagonal : 0.0F;
+      word[chirality * words_of_block + k] = duo_of(multiply_add(scale, a.number(chirality, 2 * k), more),
+                                                    multiply_add(scale, a.number(chirality, 2 * k + 1), more))
+                                                 .bits;
     }
   }
 #pragma unroll
@@ -300,16 +427,16 @@ struct duo_kernel {
   void (*function)(const duo_arguments, const tile_walk);
   std::atomic<std::int64_t>* prepared;
 };
-template <reconstruct stored, duo_work work>
+template <duo_work work>
 duo_kernel made_duo_kernel(bool two_pipes) {
-  if (two_pipes) return {duo_hops<stored, work, true>, detail::prepared_of<duo_hops<stored, work, true>>()};
-  return {duo_hops<stored, work, false>, detail::prepared_of<duo_hops<stored, work, false>>()};
+  if (two_pipes) return {duo_hops<work, true>, detail::prepared_of<duo_hops<work, true>>()};
+  return {duo_hops<work, false>, detail::prepared_of<duo_hops<work, false>>()};
 }
 
 int shared_bytes_of(const hopping_launch& how) { return (how.sites() + lanes - 1) / lanes * duo_block_bytes; }
 
 template <duo_work work>
-void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, const hopping_launch& how) {
+void launch_duos(const queue& q, duo_arguments arguments, const hopping_launch& how) {
   const auto parts = [](int length, int of) { return (length + of - 1) / of; };
   const site_order& order = arguments.arg.order;
   tile_walk walk{};
@@ -325,8 +452,7 @@ void launch_duos(const queue& q, reconstruct stored, duo_arguments arguments, co
   walk.backwards = how.alternates && q.next_is_reversed();
   arguments.arg.past_caches = how.past_caches;
   const int shared = shared_bytes_of(how);
-  const duo_kernel kernel = stored == reconstruct::none ? made_duo_kernel<reconstruct::none, work>(how.links_once)
-                                                        : made_duo_kernel<reconstruct::twelve, work>(how.links_once);
+  const duo_kernel kernel = made_duo_kernel<work>(how.links_once);
   detail::prepare_kernel(kernel, shared, std::max(1, 512 / how.sites()), q.device());
   const dim3 blocks{static_cast<unsigned>(walk.tiles_x * walk.tiles_y * walk.slab), static_cast<unsigned>(tiles_t),
                     static_cast<unsigned>(parts(tiles_z, walk.slab))},
@@ -423,13 +549,46 @@ factored_polynomial factored(std::vector<double> e) {
 
 struct duo_polynomial::parts {
   context ctx;
-  hopping_work<half> even, odd;  ///< to sites of this parity
-  const wilson_clover<half>* full;
+  hopping_problem problem;
+  hopping_arguments<half> to_parity[2];
   int columns;
   double centre;
   factored_polynomial polynomial;
-  std::shared_ptr<std::byte> y[2], t, scales;
+  std::shared_ptr<std::byte> links[2], blocks[2], y[2], t, scales;
   hopping_launch how;
+
+  parts(const wilson_clover<half>& full, int most_columns, const std::vector<double>& coefficients)
+      : ctx(full.hopping().get_context()),
+        problem(full.hopping().problem(most_columns, true)),
+        columns(most_columns),
+        centre(full.action().diagonal()),
+        polynomial(factored(around_centre(coefficients, centre))) {
+    memory_pool& pool = ctx.workspace();
+    const std::int64_t all_blocks = ctx.order().blocks();
+    const auto take = [&](std::int64_t number) { return pool.take(static_cast<std::size_t>(number)); };
+    const hopping_arguments<half> whole = full.hopping().work_on_lattice(1.0).arg;
+    for (int p = 0; p < 2; ++p) {
+      links[p] = take(all_blocks * packed_links_bytes);
+      blocks[p] = take(all_blocks * packed_blocks_bytes);
+      for_each_index(ctx.queue(), ctx.order().sites,
+                     pack_for_duos{whole.links_here + p * all_blocks * link_block_bytes<half>(reconstruct::twelve),
+                                   p == 0 ? full.diagonal().blocks(0) : full.inverse_diagonal().blocks(1),
+                                   links[p].get(), blocks[p].get(), static_cast<float>(p == 0 ? centre : 1.0 / centre)},
+                     128);
+    }
+    for (int p = 0; p < 2; ++p) {
+      to_parity[p] = whole;
+      to_parity[p].parity = p;
+      to_parity[p].links_here = links[p].get();
+      to_parity[p].links_there = links[1 - p].get();
+      to_parity[p].clover = blocks[p].get();
+    }
+    for (auto* const one : {&y[0], &y[1], &t}) *one = take(bytes());
+    scales = take(2 * static_cast<std::int64_t>(sizeof(float)) * columns);
+    // Kernels load links before the kernel that comes before them has ended: that must not be the one that packs.
+    ctx.queue().synchronize();
+    how = fastest();
+  }
 
   std::int64_t bytes() const {
     return std::int64_t{ctx.order().blocks()} * ((columns + 1) / 2) * duo_chunks * chunk_stride;
@@ -439,10 +598,11 @@ struct duo_polynomial::parts {
 
   duo_arguments arguments(int parity, int of_columns, double weight) const {
     duo_arguments a{};
-    a.arg = parity == 0 ? even.arg : odd.arg;
+    a.arg = to_parity[parity];
     a.arg.columns = of_columns;
     a.pairs = (of_columns + 1) / 2;
     a.gain = 1.0F;
+    a.diagonal = static_cast<float>(0.5 / centre);
     for (int d = 0; d < hop_directions; ++d) {
       const auto times = [&](float x) {
         const auto y = static_cast<float>(weight * static_cast<double>(x));
@@ -457,25 +617,24 @@ struct duo_polynomial::parts {
   void step(std::byte* out, const std::byte* in, int of_columns, const factored_polynomial::linear& f,
             field<half>* x = nullptr) const {
     const queue& q = ctx.queue();
-    const reconstruct stored = full->hopping().stored();
     duo_arguments to_odd = arguments(1, of_columns, 0.5);
     to_odd.in = in;
     to_odd.out = t.get();
-    launch_duos<duo_work::divide>(q, stored, to_odd, how);
+    launch_duos<duo_work::divide>(q, to_odd, how);
     const double gain = f.gain / centre;
     duo_arguments to_even = arguments(0, of_columns, -0.5 * gain);
     to_even.in = t.get();
     to_even.x = in;
     to_even.out = out;
     to_even.gain = static_cast<float>(gain);
-    to_even.shift = static_cast<float>(centre * (1.0 + f.root.real()));
+    to_even.diagonal = static_cast<float>(-0.5 * f.gain * f.root.real());  // the blocks lack the centre
     const auto turn = static_cast<float>(f.gain * f.root.imag());
     to_even.turn = duo_of(turn, turn);
-    if (x == nullptr) return launch_duos<duo_work::multiply>(q, stored, to_even, how);
+    if (x == nullptr) return launch_duos<duo_work::multiply>(q, to_even, how);
     to_even.arg.out = x->sites(0);
     to_even.of_columns = back();
     to_even.factor = static_cast<float>(polynomial.factor);
-    launch_duos<duo_work::add_to_field>(q, stored, to_even, how);
+    launch_duos<duo_work::add_to_field>(q, to_even, how);
   }
   /// y[0] = r, scaled
   void begin(const field<half>& r, const scalars& norms) const {
@@ -490,7 +649,6 @@ struct duo_polynomial::parts {
 };
 
 hopping_launch duo_polynomial::parts::fastest() const {
-  const hopping_problem problem = full->hopping().problem(columns, true);
   std::vector<hopping_launch> list = candidates(problem, 1000), tried;
   for (hopping_launch& launch : list) {
     launch.groups = launch.parts = 1;
@@ -511,9 +669,8 @@ hopping_launch duo_polynomial::parts::fastest() const {
   if (kernels_run_on_host()) return tried.front();
   std::vector<std::string> names;
   for (const hopping_launch& launch : tried) names.push_back(launch.name());
-  const tuning_key what{
-      "duos", plaquette::to_string(ctx.geometry().local()), "half",
-      "reconstruct=" + std::to_string(stored_reals(full->hopping().stored())) + " columns=" + std::to_string(columns)};
+  const tuning_key what{"duos", plaquette::to_string(ctx.geometry().local()), "half",
+                        "columns=" + std::to_string(columns)};
   const int choice = ctx.tuner().choose(what, names, [&](int i) {
     parts trial = *this;
     trial.how = tried[static_cast<std::size_t>(i)];
@@ -532,41 +689,14 @@ bool duo_polynomial::serves(const schur_wilson_clover<half>& system, int columns
   if (wanted != nullptr && std::string(wanted) == "0") return false;
   const auto& hopping = system.full().hopping();
   return columns > 1 && system.kind() == schur_kind::asymmetric && !system.full().diagonal().is_number() &&
-         hopping.stored() != reconstruct::eight && !hopping.exchanges_messages() &&
+         hopping.stored() == reconstruct::twelve && !hopping.exchanges_messages() &&
          !hopping.work_on_lattice(1.0).phases.used;
 }
 
 duo_polynomial::duo_polynomial(const schur_wilson_clover<half>& system, int columns,
                                const std::vector<double>& coefficients) {
   if (coefficients.size() < 2) throw std::logic_error("duo_polynomial: expected at least two coefficients");
-  const auto& full = system.full();
-  const auto& hopping = full.hopping();
-  hopping_work<half> work[2];
-  for (int p = 0; p < 2; ++p) {
-    work[p] = hopping.work_on_lattice(1.0);
-    const std::int64_t of_parity = std::int64_t{work[p].arg.order.blocks()} * link_block_bytes<half>(hopping.stored());
-    work[p].arg.links_here += p * of_parity;
-    work[p].arg.links_there += (1 - p) * of_parity;
-    work[p].arg.parity = p;
-    work[p].arg.clover = p == 0 ? full.diagonal().blocks(0) : full.inverse_diagonal().blocks(1);
-  }
-  const double centre = full.action().diagonal();
-  parts_ = std::make_shared<parts>(parts{hopping.get_context(),
-                                         work[0],
-                                         work[1],
-                                         &full,
-                                         columns,
-                                         centre,
-                                         factored(around_centre(coefficients, centre)),
-                                         {},
-                                         {},
-                                         {},
-                                         {}});
-  memory_pool& pool = parts_->ctx.workspace();
-  for (auto* const one : {&parts_->y[0], &parts_->y[1], &parts_->t})
-    *one = pool.take(static_cast<std::size_t>(parts_->bytes()));
-  parts_->scales = pool.take(2 * sizeof(float) * static_cast<std::size_t>(columns));
-  parts_->how = parts_->fastest();
+  parts_ = std::make_shared<parts>(system.full(), columns, coefficients);
 }
 
 void duo_polynomial::add_to(field<half>& x, const field<half>& r, const scalars& norms) const {
