@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "common/algorithms/factored_polynomial.hpp"
 #include "gpu/device/timing.hpp"
+#include "gpu/dirac/duo_packing.hpp"
 #include "gpu/dirac/hopping_kernels.hpp"
 #include "gpu/fields/duo.hpp"
 #include "gpu/fields/random_spinor.hpp"
@@ -27,131 +28,9 @@ constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_bloc
 constexpr int duo_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
-// Links and blocks of A in fewer bits than sums of them keep: most of what a batch of few columns reads.
-
-/// Bytes of the four links of 32 sites: a link is a chunk of the numbers of two rows, three a word.
-constexpr int packed_links_bytes = dimensions * chunk_stride;
-/// Number 0, 1, 2 of a word has 11, 11 and 10 bits: n stands for (n - middle) unit, where unit is such that 1 is among
-/// them.
-template <int which>
-struct number_of_link {
-  static constexpr std::uint32_t middle = which == 2 ? 512 : 1024, mask = 2 * middle - 1;
-  static constexpr float unit = (1.0F + 1.0F / middle) / middle;
-
-  static PLAQUETTE_HOST_DEVICE std::uint32_t packed(float x) {
-    const float n = x / unit + (static_cast<float>(middle) + 0.5F);  // positive: cutting off rounds to the nearest
-    return static_cast<std::uint32_t>(n < 1.0F ? 1.0F : n > mask ? static_cast<float>(mask) : n) << (11 * which);
-  }
-  /// One fused operation: 2^23 + middle units are a float.
-  static PLAQUETTE_KERNEL_INLINE float of(std::uint32_t word) {
-    const float x = as_float(0x4B000000U | (word >> (11 * which) & mask));
-    constexpr float offset = unit * (8388608.0F + middle);
-#ifdef __CUDA_ARCH__
-    return __fmaf_rn(x, unit, -offset);
-#else
-    return std::fma(x, unit, -offset);
-#endif
-  }
-};
-struct packed_link {
-  words<4> word;
-
-  template <load_hint hint>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* links, std::int32_t i, int mu) {
-    word = load_words<hint, 4>(advanced(links, static_cast<std::uint32_t>(i) / lanes, packed_links_bytes) +
-                               mu * chunk_stride + lane_of(i) * chunk_bytes);
-  }
-  PLAQUETTE_KERNEL_INLINE float number(int k) const {
-    const std::uint32_t w = word.w[k / 3];
-    return k % 3 == 0 ? number_of_link<0>::of(w) : k % 3 == 1 ? number_of_link<1>::of(w) : number_of_link<2>::of(w);
-  }
-};
-
-/// Both blocks of A of 32 sites: a byte a number, the scales of both, padding. The diagonal lacks a number, its centre,
-/// that all sites have.
-constexpr int numbers_of_block = chiral_rows * chiral_rows, packed_block_chunks = 5;
-constexpr int packed_blocks_bytes = packed_block_chunks * chunk_stride;
-struct packed_blocks {
-  std::uint32_t word[4 * packed_block_chunks];
-
-  template <load_hint hint>
-  PLAQUETTE_KERNEL_INLINE void load(const std::byte* blocks, std::int32_t i) {
-    const std::byte* const at =
-        advanced(blocks, static_cast<std::uint32_t>(i) / lanes, packed_blocks_bytes) + lane_of(i) * chunk_bytes;
-#pragma unroll
-    for (int c = 0; c < packed_block_chunks; ++c) {
-      const auto v = load_words<hint, 4>(at + c * chunk_stride);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) word[4 * c + j] = v.w[j];
-    }
-  }
-  PLAQUETTE_KERNEL_INLINE float scale(int chirality) const {
-    return as_float(word[2 * numbers_of_block / 4 + chirality]);
-  }
-  /// In units of the scale.
-  PLAQUETTE_KERNEL_INLINE float number(int chirality, int k) const {
-    const int byte = chirality * numbers_of_block + k;
-#ifdef __CUDA_ARCH__
-    const std::uint32_t bits = __byte_perm(word[byte / 4], 0x4B000000U, 0x7440U + static_cast<unsigned>(byte % 4));
-#else
-    const std::uint32_t bits = 0x4B000000U | (word[byte / 4] >> (8 * (byte % 4)) & 0xffU);
-#endif
-    return as_float(bits) - (8388608.0F + 128.0F);
-  }
-};
-
-/// Packs links and blocks of a site from those of half precision.
-struct pack_for_duos {
-  const std::byte *links, *blocks;  ///< of one parity
-  std::byte *packed_links, *packed_blocks;
-  float centre;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto i = static_cast<std::int32_t>(index);
-    std::byte* const to = packed_links + std::int64_t{i / lanes} * packed_links_bytes + lane_of(i) * chunk_bytes;
-    for (int mu = 0; mu < dimensions; ++mu) {
-      loaded_link<half, reconstruct::twelve> link;
-      link.load<load_hint::ordered>(link_of<half, reconstruct::twelve>(links, i, mu), lane_of(i));
-      chunk made;
-      PLAQUETTE_GPU_UNROLL
-      for (int w = 0; w < 4; ++w)
-        made.word[w] = number_of_link<0>::packed(link.number(3 * w)) |
-                       number_of_link<1>::packed(link.number(3 * w + 1)) |
-                       number_of_link<2>::packed(link.number(3 * w + 2));
-      store_chunk(to + mu * chunk_stride, made);
-    }
-    pack_blocks(i);
-  }
-
- private:
-  PLAQUETTE_HOST_DEVICE void pack_blocks(std::int32_t i) const {
-    chunk made[packed_block_chunks] = {};
-    PLAQUETTE_GPU_UNROLL
-    for (int chirality = 0; chirality < 2; ++chirality) {
-      loaded_clover<half> a;
-      a.load<load_hint::ordered>(clover_of<half>(blocks, i) + chirality * chiral_block_bytes<half>, lane_of(i));
-      const auto number = [&](int k) { return a.scale * a.number(k) - (k < chiral_rows ? centre : 0.0F); };
-      float largest = 0.0F;
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < numbers_of_block; ++k) largest = larger_magnitude_of(largest, number(k));
-      const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < numbers_of_block; ++k) {
-        const int byte = chirality * numbers_of_block + k;
-        const auto q = static_cast<std::uint32_t>(inverse * number(k) + 128.5F);  // NaN is in the scale
-        made[byte / 16].word[byte % 16 / 4] |= (q & 0xffU) << (8 * (byte % 4));
-      }
-      made[packed_block_chunks - 1].word[2 + chirality] = as_bits(largest / 127.0F);
-    }
-    std::byte* const to = packed_blocks + std::int64_t{i / lanes} * packed_blocks_bytes + lane_of(i) * chunk_bytes;
-    PLAQUETTE_GPU_UNROLL
-    for (int c = 0; c < packed_block_chunks; ++c) store_chunk(to + c * chunk_stride, made[c]);
-  }
-};
-static_assert(2 * numbers_of_block / 4 == 4 * (packed_block_chunks - 1) + 2);
-
-/// What a kernel does besides the hops of `in`, h: it stores A h; h + gain (A - shift) x - i turn x, where x has the
-/// output's parity; or that, in single precision, times numbers of columns and added to a field.
+/// What a kernel does besides the hops of `in`, h: it stores A h; h + gain A x + 2 diagonal x - i turn x, where x has
+/// the output's parity; or that, in single precision, times numbers of columns and added to a field. A lacks its
+/// centre.
 enum class duo_work { divide, multiply, add_to_field };
 
 struct duo_arguments {
@@ -160,7 +39,7 @@ struct duo_arguments {
   std::byte* out;
   const float* of_columns;
   int pairs;
-  float diagonal, gain, factor;          ///< diagonal: half of the gain times what the diagonal of A lacks
+  float diagonal, gain, factor;          ///< half of what is added to the diagonal; of A; of all
   std::uint32_t first_of_both = 0x1010;  ///< see both_by
   duo inside[hop_directions], across[hop_directions], turn;
 };
@@ -465,86 +344,6 @@ void launch_duos(const queue& q, duo_arguments arguments, const hopping_launch& 
 #endif
 }
 
-/// A polynomial of B as product: factor times all (B - root) gain. Roots that are conjugate follow each other.
-struct factored_polynomial {
-  struct linear {
-    std::complex<double> root;
-    double gain;  ///< such that the product with it is as long as before, about
-  };
-  std::vector<linear> factors;
-  double factor = 1.0;
-};
-
-/// Returns the coefficients of p as a polynomial of B = A / a - 1.
-std::vector<double> around_centre(std::vector<double> c, double a) {
-  double power = 1.0;
-  for (double& number : c) {
-    number *= power;
-    power *= a;
-  }
-  // sum c_j (1 + B)^j by Horner's rule with polynomials.
-  std::vector<double> e(c.size(), 0.0);
-  for (std::size_t j = c.size(); j-- > 0;) {
-    for (std::size_t k = e.size() - 1; k > 0; --k) e[k] += e[k - 1];
-    e[0] += c[j];
-  }
-  return e;
-}
-
-/// Returns the roots of a polynomial with real coefficients. (Durand and Kerner)
-std::vector<std::complex<double>> roots_of(const std::vector<double>& e) {
-  using complex_double = std::complex<double>;
-  const std::size_t degree = e.size() - 1;
-  double largest = 0.0;
-  for (const double x : e) largest = std::max(largest, std::abs(x / e.back()));
-  std::vector<complex_double> z;
-  const double radius = std::pow(largest, 1.0 / static_cast<double>(degree));
-  for (std::size_t k = 0; k < degree; ++k)
-    z.push_back(std::polar(radius, 0.4 + 2.0 * std::acos(-1.0) * static_cast<double>(k) / static_cast<double>(degree)));
-  for (int step = 0; step < 500; ++step)
-    for (std::size_t k = 0; k < degree; ++k) {
-      complex_double value = 0.0, others = e.back();
-      for (std::size_t j = e.size(); j-- > 0;) value = value * z[k] + e[j];
-      for (std::size_t j = 0; j < degree; ++j)
-        if (j != k) others *= z[k] - z[j];
-      if (others != 0.0) z[k] -= value / others;
-    }
-  return z;
-}
-
-factored_polynomial factored(std::vector<double> e) {
-  double largest = 0.0;
-  for (const double x : e) largest = std::max(largest, std::abs(x));
-  while (e.size() > 1 && std::abs(e.back()) <= 1e-12 * largest) e.pop_back();
-  factored_polynomial p;
-  p.factor = e.back();
-  std::vector<std::complex<double>> left = roots_of(e);
-  const auto take = [&](std::complex<double> root) {
-    p.factors.push_back({root, 1.0 / std::sqrt(1.0 + std::norm(root))});
-    p.factor *= std::sqrt(1.0 + std::norm(root));
-  };
-  // Next comes the root that is farthest from those before (Leja), so that no product is large or small for long.
-  while (!left.empty()) {
-    const auto far = [&](std::complex<double> z) {
-      double product = std::abs(z) + 1e-3;
-      if (!p.factors.empty()) product = 1.0;
-      for (const auto& f : p.factors) product *= std::abs(z - f.root);
-      return product;
-    };
-    const auto next = std::ranges::max_element(left, {}, far);
-    const std::complex<double> root = *next;
-    left.erase(next);
-    if (left.empty() || std::abs(root.imag()) <= 1e-7 * std::abs(root)) {
-      take(root.real());
-      continue;
-    }
-    take(root);
-    take(std::conj(root));
-    left.erase(std::ranges::min_element(left, {}, [&](auto z) { return std::abs(z - std::conj(root)); }));
-  }
-  return p;
-}
-
 }  // namespace
 
 struct duo_polynomial::parts {
@@ -695,7 +494,8 @@ bool duo_polynomial::serves(const schur_wilson_clover<half>& system, int columns
 
 duo_polynomial::duo_polynomial(const schur_wilson_clover<half>& system, int columns,
                                const std::vector<double>& coefficients) {
-  if (coefficients.size() < 2) throw std::logic_error("duo_polynomial: expected at least two coefficients");
+  if (coefficients.size() < 2 || coefficients.back() == 0.0)
+    throw std::logic_error("duo_polynomial: expected at least two coefficients, the last not zero");
   parts_ = std::make_shared<parts>(system.full(), columns, coefficients);
 }
 
@@ -709,7 +509,8 @@ void duo_polynomial::add_to(field<half>& x, const field<half>& r, const scalars&
 
 fused_steps fused_polynomial(const schur_wilson_clover<half>& system, const field<half>& shape,
                              const std::vector<double>& coefficients) {
-  if (coefficients.size() < 2 || !duo_polynomial::serves(system, shape.columns())) return nullptr;
+  if (coefficients.size() < 2 || coefficients.back() == 0.0 || !duo_polynomial::serves(system, shape.columns()))
+    return nullptr;
   return [whole = duo_polynomial(system, shape.columns(), coefficients)](
              field<half>& x, const field<half>& r, const scalars& norms) { whole.add_to(x, r, norms); };
 }

@@ -21,7 +21,7 @@ namespace plaquette::gpu {
 class duo_polynomial {
  public:
   /// \param system        asymmetric, with a clover term, of fields that no rank divides
-  /// \param coefficients  of A^0, A^1, ...; at least two
+  /// \param coefficients  of A^0, A^1, ...; at least two, the last not zero
   duo_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
 
   /// Any columns up to those of the constructor.
