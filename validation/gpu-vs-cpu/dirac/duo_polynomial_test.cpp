@@ -65,7 +65,7 @@ struct both_systems {
 };
 
 /// Each of six steps rounds to 11 bits some ten times: 6 sqrt(10) 2^-12 = 5e-3, where each error stays as long as the
-/// result. Seen: 2e-3.
+/// result. Links and blocks are right to 1e-3. Seen: 2.6e-3.
 constexpr double tolerance = 5e-3;
 
 TEST(DuoPolynomial, IsThatOfTheCpuToThreeDigits) {
@@ -81,7 +81,6 @@ TEST(DuoPolynomial, IsThatOfTheCpuToThreeDigits) {
     for (double& number : c) number *= 1.0 + 0.1 * std::sin(static_cast<double>(++seed));
     const double distance =
         worst_distance(system.on_device(c, r.device.parity(0), p.widest), system.on_host(c, r.host.parity(0)));
-    std::printf("%g\n", distance);
     EXPECT_TRUE(distance <= tolerance) << distance << " " << to_string(p.lattice);
   }
 }
