@@ -10,6 +10,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,16 +26,46 @@
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
+#include "common/stopwatch.hpp"
 
 namespace plaquette {
 
-/// Some directions z, orthonormal, with their images w = D z.
+/// Some directions z, orthonormal, with their images w = D z. Both lie in one field, so that a full block takes part in
+/// products at once.
 template <field_batch Field>
 struct direction_block {
-  Field z, w;
-  int size = 0;
+  /// Makes room for `count` directions, one at least, of which there are none yet.
+  template <field_batch Shape>
+  direction_block(const Shape& shape, int count)
+      : length(std::max(1, count)),
+        both(like(shape, 2 * length, as<Field>)),
+        z(view(both, 0, length)),
+        w(view(both, length, length)) {}
+
+  int length, size = 0;
+  Field both, z, w;
+  bool is_full() const { return size == length; }
   Field directions() const { return view(z, 0, size); }
   Field images() const { return view(w, 0, size); }
+  /// Returns Z^+ x and, below it, W^+ x.
+  host_matrix products(const Field& x) const {
+    if (is_full()) return overlaps(both, x);
+    host_matrix all(2 * size, x.columns());
+    set_block(all, 0, 0, overlaps(directions(), x));
+    set_block(all, size, 0, overlaps(images(), x));
+    return all;
+  }
+  /// Computes x += Z C + W E.
+  void add(Field& x, const host_matrix& c, const host_matrix& e) const {
+    if (!is_full()) {
+      add_combinations(x, directions(), c.numbers());
+      return add_combinations(x, images(), e.numbers());
+    }
+    host_matrix all(2 * size, c.columns());
+    set_block(all, 0, 0, c);
+    set_block(all, size, 0, e);
+    add_combinations(x, both, all.numbers());
+  }
 };
 
 /// A field, and the same in another precision from the first use of it there on.
@@ -100,7 +131,7 @@ class search_space {
   void project(Field& t) const {
     for (int pass = 0; pass < 2; ++pass) {
       converted_once<Field, InnerField> in(t);
-      host_matrix c = products(in, false);
+      host_matrix c = products(in);
       scale_rows(c, std::vector<double>(static_cast<std::size_t>(size_), -1.0));
       add(t, c);
     }
@@ -126,16 +157,16 @@ class search_space {
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
             const V& pairs = in.template as_blocks_of<V>();
-            const host_matrix of_z = overlaps(block.directions(), pairs), of_w = overlaps(block.images(), pairs);
+            const host_matrix products = block.products(pairs);
             for (int i = 0; i < block.size; ++i, ++row)
               for (int j = 0; j < count; ++j) {
-                const int k = before + j;
-                zz_(row, k) = of_z(i, j);
-                zz_(k, row) = conj(of_z(i, j));
-                zw_(row, k) = of_z(i, count + j);
-                zw_(k, row) = conj(of_w(i, j));
-                ww_(row, k) = of_w(i, count + j);
-                ww_(k, row) = conj(of_w(i, count + j));
+                const int k = before + j, of_w = block.size + i;
+                zz_(row, k) = products(i, j);
+                zz_(k, row) = conj(products(i, j));
+                zw_(row, k) = products(i, count + j);
+                zw_(k, row) = conj(products(of_w, j));
+                ww_(row, k) = products(of_w, count + j);
+                ww_(k, row) = conj(products(of_w, count + j));
               }
           },
           any);
@@ -162,7 +193,19 @@ class search_space {
   template <field_batch X>
   std::pair<host_matrix, host_matrix> products_with(const X& b) const {
     converted_once<X, other<X>> in(b);
-    return {products(in, false), products(in, true)};
+    std::pair<host_matrix, host_matrix> all;
+    int row = 0;
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const host_matrix products = block.products(in.template as_blocks_of<V>());
+            if (row == 0) all = {host_matrix(size_, products.columns()), host_matrix(size_, products.columns())};
+            set_block(all.first, row, 0, block_of(products, 0, 0, block.size, products.columns()));
+            set_block(all.second, row, 0, block_of(products, block.size, 0, block.size, products.columns()));
+            row += block.size;
+          },
+          any);
+    return all;
   }
 
   /// Returns A^+ A of A = alpha W + beta Z.
@@ -184,9 +227,9 @@ class search_space {
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
             const auto add_to = [&](V& to) {
-              add_combinations(to, block.directions(), block_of(c, row, 0, block.size, c.columns()).numbers());
-              if (e != nullptr)
-                add_combinations(to, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
+              const host_matrix of_z = block_of(c, row, 0, block.size, c.columns());
+              if (e == nullptr) return add_combinations(to, block.directions(), of_z.numbers());
+              block.add(to, of_z, block_of(*e, row, 0, block.size, e->columns()));
             };
             if constexpr (std::same_as<V, X>) {
               add_to(x);
@@ -213,13 +256,10 @@ class search_space {
     for (int from = 0; from < count;) {
       const bool is_full = std::ssize(blocks_) == first_blocks_ ||
                            !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
-                           std::get<direction_block<V>>(blocks_.back()).size == block_length_;
-      if (is_full) {
-        const V block = like(both, block_length_, as<V>);
-        blocks_.push_back(direction_block<V>{block, like(block), 0});
-      }
+                           std::get<direction_block<V>>(blocks_.back()).is_full();
+      if (is_full) blocks_.push_back(direction_block<V>(both, block_length_));
       auto& last = std::get<direction_block<V>>(blocks_.back());
-      const int some = std::min(count - from, block_length_ - last.size);
+      const int some = std::min(count - from, last.length - last.size);
       V z = view(last.z, last.size, some), w = view(last.w, last.size, some);
       assign(z, view(both, from, some));
       assign(w, view(both, count + from, some));
@@ -230,9 +270,9 @@ class search_space {
   template <class X>
   using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
 
-  /// Products with the directions, or with their images.
+  /// Products with the directions.
   template <class X>
-  host_matrix products(converted_once<X, other<X>>& in, bool images) const {
+  host_matrix products(converted_once<X, other<X>>& in) const {
     host_matrix all;
     int row = 0;
     for (const auto& any : blocks_)
@@ -240,7 +280,7 @@ class search_space {
           [&]<class V>(const direction_block<V>& block) {
             const V& b = in.template as_blocks_of<V>();
             if (row == 0) all = host_matrix(size_, b.columns());
-            set_block(all, row, 0, overlaps(images ? block.images() : block.directions(), b));
+            set_block(all, row, 0, overlaps(block.directions(), b));
             row += block.size;
           },
           any);
@@ -331,6 +371,17 @@ typename Field::scalars scalars_of(const Field& x, const std::vector<double>& nu
   return make_scalars(x, std::span<const complex<double>>(list));
 }
 
+/// Adds the seconds of part(), where work can be waited for, before it and after it.
+template <class Part>
+void add_seconds(double& seconds, const std::function<void()>& finish, const Part& part) {
+  if (!finish) return part();
+  finish();
+  const stopwatch watch;
+  part();
+  finish();
+  seconds += watch.seconds();
+}
+
 /// About D(m)^-1 in single precision: some steps of GCR on D(m) with a cheap sign function, each of which starts from
 /// P(r) = M^-1 r + a r. They look for what the search space does not hold: images are made orthogonal to the space's,
 /// so that low modes that it knows do not slow them down. (GCRO: de Sturler 1996)
@@ -341,9 +392,9 @@ class nested_preconditioner {
   using Field = typename Sign::Field;
   using InnerField = typename Sign::InnerField;
 
-  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_preconditioner& rule,
+  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_solve_rule& rule,
                         preconditioned_work& work)
-      : d_(&d), inverse_(&inverse), rule_(rule), work_(&work) {}
+      : d_(&d), inverse_(&inverse), rule_(rule.preconditioner), finish_(rule.finish), work_(&work) {}
 
   /// \param r        is used up
   /// \param masses   one a column
@@ -365,7 +416,7 @@ class nested_preconditioner {
       axpy(image, uniform_scalars(z, 1.0), z);  // D z
       scale(image, alpha);
       axpy(image, beta, z);
-      project(image);
+      add_seconds(work_->projection_seconds, finish_, [&] { project(image); });
       for (std::size_t i = 0; i < q.size(); ++i) {
         const auto c = ratio(dot(q[i], image), qq[i]);
         axpy(image, -c, q[i]);
@@ -384,12 +435,17 @@ class nested_preconditioner {
  private:
   /// P(r)
   InnerField first(const InnerField& r) const {
-    InnerField z = (*inverse_)(r);
+    std::optional<InnerField> found;
+    add_seconds(work_->clover_seconds, finish_, [&] { found = (*inverse_)(r); });
+    InnerField& z = *found;
     axpy(z, uniform_scalars(r, rule_.constant), r);
-    return z;
+    return std::move(z);
   }
   void apply_cheap_sign(InnerField& y, const InnerField& x) const {
     work_->cheap_signs += x.columns();
+    add_seconds(work_->cheap_sign_seconds, finish_, [&] { compute_cheap_sign(y, x); });
+  }
+  void compute_cheap_sign(InnerField& y, const InnerField& x) const {
     const Sign& sign = d_->sign();
     if (rule_.modes_in_single && sign.is_single(rule_.inner_delta)) return sign.apply(y, x, rule_.inner_delta);
     Field in = like(x, x.columns(), as<Field>), out = like(in);
@@ -401,6 +457,7 @@ class nested_preconditioner {
   const overlap_operator<Sign>* d_;
   const Inverse* inverse_;
   overlap_preconditioner rule_;
+  std::function<void()> finish_;
   preconditioned_work* work_;
 };
 
@@ -437,7 +494,7 @@ class preconditioned_solver {
         first_(&first),
         masses_(&masses),
         rule_(&rule),
-        inverse_(d, inverse, rule.preconditioner, report.work),
+        inverse_(d, inverse, rule, report.work),
         report_(&report),
         space_(first) {}
 
@@ -465,8 +522,8 @@ class preconditioned_solver {
   direction_block<InnerField> give_shortest(const Field& shape, int count) {
     const host_matrix chosen = space_.shortest_images(count);
     const int size = chosen.columns();
-    direction_block<InnerField> some{like(shape, std::max(1, size), as<InnerField>),
-                                     like(shape, std::max(1, size), as<InnerField>), size};
+    direction_block<InnerField> some(shape, size);
+    some.size = size;
     in_batches(size, 4, [&](int first, int n) {
       Field part = like(shape, n);
       const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
@@ -583,7 +640,7 @@ class preconditioned_solver {
     const bool as_single = delta >= 3e-7;
     Field q = view(both, 0, count), dq = view(both, count, count);
     if (as_single) round_to_single(q);
-    d_->apply(dq, q, delta);
+    detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] { d_->apply(dq, q, delta); });
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
@@ -732,7 +789,9 @@ class preconditioned_solver {
       double longest = 1e-8;
       for (int i = 0; i < count * masses; ++i)
         longest = std::max(longest, lengths[static_cast<std::size_t>(i)] / at(open_of(first + i / masses)).norm);
-      apply_in_room(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
+      const double delta = std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2);
+      detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish,
+                          [&] { apply_in_room(image, change, delta); });
       report_->work.accurate_signs += count * masses;
       std::vector<double> of_image, of_change;
       for (int i = 0; i < count; ++i) {
@@ -844,7 +903,8 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
                                                        preconditioned_work& work) {
   using Field = typename Sign::Field;
   const int plus = modes.plus.vectors.columns(), all = plus + modes.minus.vectors.columns();
-  direction_block<Field> first{like(shape, std::max(1, all)), like(shape, std::max(1, all)), all};
+  direction_block<Field> first(shape, all);
+  first.size = all;
   for (const int chi : {+1, -1}) {
     const Field& v = modes.of(chi).vectors;
     if (v.columns() == 0) continue;
@@ -882,7 +942,8 @@ direction_block<typename Sign::Field> recycled_directions(const overlap_operator
       eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
   const int kept = std::min(count, independent.columns()), total = modes.size + kept;
   const host_matrix chosen = product(independent, block_of(pairs.vectors, 0, 0, independent.columns(), kept));
-  direction_block<Field> first{like(modes.z, std::max(1, total)), like(modes.z, std::max(1, total)), total};
+  direction_block<Field> first(modes.z, total);
+  first.size = total;
   if (modes.size > 0) {
     Field z = view(first.z, 0, modes.size), w = view(first.w, 0, modes.size);
     copy(z, modes.directions());
