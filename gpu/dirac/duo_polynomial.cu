@@ -28,10 +28,12 @@ constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_bloc
 constexpr int duo_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
-/// What a kernel does besides the hops of `in`, h: it stores A h; h + gain A x + 2 diagonal x - i turn x, where x has
-/// the output's parity; or that, in single precision, times numbers of columns and added to a field. A lacks its
-/// centre.
-enum class duo_work { divide, multiply, add_to_field };
+/// What a kernel does besides the hops of `in`, h. A lacks its centre; x has the output's parity.
+enum class duo_work {
+  divide,       ///< stores A h
+  multiply,     ///< stores h + (gain A + 2 diagonal - i turn) x
+  add_to_field  ///< adds that to a field, in single precision, times numbers of columns
+};
 
 struct duo_arguments {
   hopping_arguments<half> arg;  ///< packed links and blocks of A, order, parity; the field that becomes larger
@@ -39,7 +41,7 @@ struct duo_arguments {
   std::byte* out;
   const float* of_columns;
   int pairs;
-  float diagonal, gain, factor;          ///< half of what is added to the diagonal; of A; of all
+  float diagonal, gain, factor;          ///< diagonal: of A too; factor: of what is added to a field
   std::uint32_t first_of_both = 0x1010;  ///< see both_by
   duo inside[hop_directions], across[hop_directions], turn;
 };

@@ -14,10 +14,9 @@ namespace plaquette::gpu {
 
 /// Computes x += p(A) r for real polynomials p, as a preconditioner does: to about three digits of |r|.
 ///
-/// Columns are scaled, and sites are not, so that kernels convert nothing: with 11 bits a number far
-/// below the largest is still right to 6e-8 of it. The polynomial is one of B = A / a - 1, where a is the centre of the
-/// spectrum, as the product of its linear factors: in powers of A the terms would cancel, and a product reads one field
-/// less in each step.
+/// Columns are scaled, and sites are not, so that kernels convert nothing. With 11 bits a number far below the largest
+/// is still right to 6e-8 of it. The polynomial is one of B = A / a - 1, where a is the centre of the spectrum, since
+/// in powers of A the terms would cancel. As the product of its linear factors it reads one field less in each step.
 class duo_polynomial {
  public:
   /// \param system        asymmetric, with a clover term, of fields that no rank divides
