@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -486,8 +485,6 @@ hopping_launch duo_polynomial::parts::fastest() const {
 }
 
 bool duo_polynomial::serves(const schur_wilson_clover<half>& system, int columns) {
-  const char* const wanted = std::getenv("PLAQUETTE_DUOS");
-  if (wanted != nullptr && std::string(wanted) == "0") return false;
   const auto& hopping = system.full().hopping();
   return columns > 1 && system.kind() == schur_kind::asymmetric && !system.full().diagonal().is_number() &&
          hopping.stored() == reconstruct::twelve && !hopping.exchanges_messages() &&
