@@ -411,7 +411,7 @@ class overlap_solver_of final : public overlap_solver {
     };
     if (number == precision::double_) return use(kernel_.as_double(), x);
     if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
-    if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
+    if (!settings_.half_precision) throw input_error("overlap solver: expected settings with half_precision, found none");
     return use(kernel_.half(), rounded(as<HalfField>));
   }
 

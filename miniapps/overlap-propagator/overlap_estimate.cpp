@@ -123,6 +123,8 @@ struct sign_cost {
 
 }  // namespace
 
+double share_of_trial(double tolerance) { return std::log(trial_tolerance) / std::log(tolerance) / spin_colours; }
+
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner) {
   const double batch = preconditioner.batch > 0 ? preconditioner.batch : spin_colours;
   return std::pow(batch, -0.17);
@@ -233,6 +235,23 @@ overlap_times times_of(const overlap_options& options, double volume, double low
                   (for_a_digit * std::log(2.0 / first) * each + corrections * cheap +
                    1.5 * masses * cost.at(finest, speed.many, speed.single_many));
   return t;
+}
+
+expected_choice choice_of(const overlap_options& options, double volume, double lowest, double highest,
+                          const kernel_speed& speed) {
+  expected_choice found{options};
+  if (!options.scheme_is_open || options.until != overlap_stage::propagators) return found;
+  const auto time_with = [&](overlap_scheme scheme) {
+    const overlap_options with = with_scheme(options, scheme);
+    const overlap_times t = times_of(with, volume, lowest, highest, expected_overlap_mode(with, volume), speed);
+    return t.overlap_modes + t.propagators;
+  };
+  found.preconditioned = time_with(overlap_scheme::preconditioned);
+  found.other = time_with(overlap_scheme::relaxed);
+  found.trial = found.preconditioned * share_of_trial(options.tolerance());
+  found.options = with_scheme(
+      options, found.preconditioned < found.other ? overlap_scheme::preconditioned : overlap_scheme::relaxed);
+  return found;
 }
 
 int block_of_search(const overlap_options& options) {
