@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ladder {
@@ -29,6 +30,16 @@ class rung {
 
 /// How big a problem is. What a number means is the ladder's affair: 0 for tests, 1 to learn, 2 to measure.
 enum class size { nano, small, reference };
+
+/// Returns Input(from...). Rungs of a run share it: it is made again only where the arguments differ from the last.
+template <class Input, class... From>
+std::shared_ptr<const Input> shared_input(const From&... from) {
+  static std::tuple<From...> made_from;
+  static std::shared_ptr<const Input> last;
+  if (last == nullptr || made_from != std::tuple(from...))
+    last = std::make_shared<const Input>(from...), made_from = {from...};
+  return last;
+}
 
 struct rung_entry {
   std::string name;

@@ -26,6 +26,16 @@ choose_preset() {
   fi
 }
 
+# prepare [ARGS...]   Chooses the preset. Where nothing has been configured yet, installs what is missing and configures
+# what programs need.
+prepare() {
+  preset=$(choose_preset "$@")
+  [[ ! -e $(build_folder)/build.ninja ]] || return 0
+  require run
+  preset=$(choose_preset "$@") # MPI may have come
+  configure_once -DPLAQUETTE_TESTS=OFF -DPLAQUETTE_BENCHMARKS=OFF
+}
+
 build_folder() { say "$root/build/$preset"; }
 
 # configure [CMAKE ARGS...]

@@ -38,7 +38,7 @@ require_complete() {
 fill_bundle() {
   local folder=$1 programs=() reference=$root/../shared/reference
   mapfile -t programs <"$(build_folder)/gpu_programs.txt"
-  mkdir -p "$folder"/{bin,lib,cli,data}
+  mkdir -p "$folder"/{bin,lib,cli,data,tools,common/app}
   command install -m 755 --strip "${programs[@]}" "$folder/bin"
   local libraries=()
   mapfile -t libraries < <(libraries_of "${programs[@]}")
@@ -46,6 +46,7 @@ fill_bundle() {
   require_complete "$folder"
   command install -m 755 "$root/validation/support/run_bundle.sh" "$folder/run"
   cp "$root"/validation/cli/{harness,json_schema,gpu_*_test}.py "$root/common/app/report.schema.json" "$folder/cli"
+  cp "$root"/tools/tender.py "$folder/tools" && cp "$root/common/app/classes.json" "$folder/common/app"
   cp "$root"/data/*.nersc "$folder/data"
   [[ ! -e $reference/reference.json ]] || cp -r --no-preserve=mode "$reference" "$folder/reference"
 }

@@ -2,8 +2,9 @@
 """Runs the official series and packs a submission: ./plaquette tender OUT --classes nano
 
 OUT then holds reports/, logs/, system/, submission.json and README.md, as RUN_RULES.md says, and OUT.tar.xz has all of
-it. Inside a job of Slurm, programs start with srun; elsewhere with mpirun, or alone on one rank. Exit status: 0 all
-runs are verified and conform, 1 one does not, 2 unusable arguments, 5 output that could not be written."""
+it. Inside a job of Slurm, programs start with srun; elsewhere with mpirun, or alone on one rank. In a bundle of
+./plaquette bundle, python3 tools/tender.py OUT --device gpu takes its programs. Exit status: 0 all runs are verified and
+conform, 1 one does not, 2 unusable arguments, 5 output that could not be written."""
 
 import argparse
 import json
@@ -20,7 +21,7 @@ with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8")
     CLASSES = json.load(ladder)
 # What a first run is told; and the option that makes the timed work longer, where there is one.
 FIRST = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": [], "overlap-propagator": ["--scheme", "preconditioned"],
-         "dslash-scaling": ["--operator", "hopping", "--layout", "even-odd", "--samples", "3"],
+         "dslash-scaling": ["--operator", "hopping", "--layout", "even-odd", "--precision", "double", "--samples", "3"],
          "nodal-dg": ["--steps", "20", "--samples", "4"]}
 LONGER = {"mixed-precision-solver": "--repeat", "dslash-scaling": "--samples", "nodal-dg": "--steps"}
 SYSTEM = (("uname", "-a"), ("lscpu",), ("free", "-b"), ("numactl", "--hardware"), ("nvidia-smi", "-q"), ("nvidia-smi", "topo", "-m"),
@@ -52,7 +53,8 @@ def arguments():
     parser.add_argument("--runs", type=int, default=0, help="repetitions (default: what the class needs)")
     parser.add_argument("--vendor", default="unnamed")
     parser.add_argument("--category", default="baseline", choices=("baseline", "ported", "optimized"))
-    parser.add_argument("--programs", required=True, help="folder of the built mini-apps (build/mpi/miniapps)")
+    parser.add_argument("--programs", default=os.path.join(ROOT, "bin"),
+                        help="folder of the built mini-apps (build/mpi/miniapps, or bin of a bundle)")
     parser.add_argument("--dryrun", action="store_true", help="print the commands and stop")
     parser.add_argument("--options", action="append", default=[], metavar="APP='--option value'",
                         help="more options of a program; those that change the problem make it conform no more")
@@ -71,15 +73,20 @@ def arguments():
         app, equals, text = option.partition("=")
         if not equals or app not in FIRST:
             fail(f"--options: expected APP='--option value', found '{option}'")
-        a.more[app] = text.split()
+        a.more.setdefault(app, []).extend(text.split())
     for app in a.apps:
         if not os.access(program(a, app), os.X_OK):
             fail(f"{program(a, app)}: expected a program, found none; ./plaquette build makes it")
+    libraries = os.path.join(a.programs, "..", "lib")
+    if os.path.exists(os.path.join(ROOT, "bundle.txt")) and os.path.isdir(libraries):
+        os.environ["LD_LIBRARY_PATH"] = os.path.abspath(libraries) + ":" + os.environ.get("LD_LIBRARY_PATH", "")
     return a
 
 
 def program(a, app):
-    return os.path.join(a.programs, app, "plaquette-" + app)
+    """Below a build folder each program has a folder; in a bundle all stand next to each other."""
+    flat = os.path.join(a.programs, "plaquette-" + app)
+    return flat if os.path.exists(flat) else os.path.join(a.programs, app, "plaquette-" + app)
 
 
 def launcher(a, ranks):
@@ -118,7 +125,7 @@ def run(a, app, size, memory, ranks, number, more):
     name = f"{app}-{size}-{memory}-{ranks}-{number}"
     report = os.path.join(a.out, "reports", name + ".json")
     command = launcher(a, ranks) + [program(a, app), "--size", size, "--memory", memory, "--device", a.device, *more,
-                                    *a.more.get(app, []), "--json", report]
+                                    "--json", report]
     print(" ".join(command), flush=True)
     if a.dryrun:
         return None
@@ -133,6 +140,22 @@ def run(a, app, size, memory, ranks, number, more):
     print(f"   status {status}, {entry['fom']} {entry['unit']}, class {size} "
           f"{'CONFORMS' if entry['conforms'] else 'DOES NOT (' + entry['why'] + ')'}", flush=True)
     return entry
+
+
+def names(options):
+    return {word.partition("=")[0] for word in options}
+
+
+def first_options(a, app):
+    """What a first run is told: the usual options, but for those that --options gives."""
+    given, usual = a.more.get(app, []), FIRST[app]
+    return [word for i in range(0, len(usual), 2) if usual[i] not in names(given) for word in usual[i:i + 2]] + given
+
+
+def has_length(a, app):
+    """Whether --options says how long the program works. On a GPU, dslash-scaling works before it takes samples."""
+    option = "--protocol-seconds" if (app, a.device) == ("dslash-scaling", "gpu") else LONGER.get(app)
+    return option in names(a.more.get(app, []))
 
 
 def longer(app, more, device, work, seconds):
@@ -154,14 +177,33 @@ def run_series(a):
             for app in a.apps:
                 seconds = CLASSES["programs"][app].get("seconds", rules["seconds"])
                 for ranks in a.ranks:
-                    more, count = list(FIRST[app]), a.runs or rules["runs"]
-                    if seconds and not a.dryrun:
+                    more, count = first_options(a, app), a.runs or rules["runs"]
+                    if seconds and not a.dryrun and not has_length(a, app):
                         trial = run(a, app, size, memory, ranks, "trial", more)
                         if trial["why"].endswith("s of work") or trial["conforms"]:
                             more = longer(app, more, a.device, trial["work_seconds"], seconds)
                         shutil.move(os.path.join(a.out, trial["report"]), os.path.join(a.out, "logs"))
-                    entries += [run(a, app, size, memory, ranks, i + 1, more) for i in range(count)]
+                    for i in range(count):
+                        entries.append(run(a, app, size, memory, ranks, i + 1, more))
+                        if not a.dryrun:
+                            write_submission(a, entries)
     return entries
+
+
+def write_submission(a, entries):
+    """submission.json and README.md. After each run, so that a series that is stopped leaves what it has."""
+    revisions = {read_report(os.path.join(a.out, e["report"])).get("build", {}).get("revision", "unknown") for e in entries}
+    revision = revisions.pop() if len(revisions) == 1 else "several"
+    scaling = [{"app": app, "class": size, "memory": memory, "kind": "strong", "ranks": a.ranks}
+               for app in a.apps for size in a.classes for memory in a.memory] if len(a.ranks) > 1 else []
+    energy = sorted({e["energy"].get("source", "none: " + e["energy"].get("none", "")) for e in entries})
+    document = {"energy": "hosts by " + "; ".join(energy) + (", GPUs by NVML" if a.device == "gpu" else ""),
+                "vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
+                "memory": a.memory, "changes": [], "scaling": scaling, "runs": entries}
+    with open(os.path.join(a.out, "submission.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=2)
+        file.write("\n")
+    write_page(a, entries, revision)
 
 
 def write_page(a, entries, revision):
@@ -186,17 +228,6 @@ def main():
         os.makedirs(os.path.join(a.out, folder), exist_ok=True)
     describe_system(os.path.join(a.out, "system"))
     entries = run_series(a)
-    revisions = {read_report(os.path.join(a.out, e["report"])).get("build", {}).get("revision", "unknown") for e in entries}
-    revision = revisions.pop() if len(revisions) == 1 else "several"
-    scaling = [{"app": app, "class": size, "memory": memory, "kind": "strong", "ranks": a.ranks}
-               for app in a.apps for size in a.classes for memory in a.memory] if len(a.ranks) > 1 else []
-    energy = sorted({e["energy"].get("source", "none: " + e["energy"].get("none", "")) for e in entries})
-    document = {"energy": "hosts by " + "; ".join(energy) + (", GPUs by NVML" if a.device == "gpu" else ""), "vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
-                "memory": a.memory, "changes": [], "scaling": scaling, "runs": entries}
-    with open(os.path.join(a.out, "submission.json"), "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=2)
-        file.write("\n")
-    write_page(a, entries, revision)
     packed = a.out.rstrip("/") + ".tar.xz"
     with tarfile.open(packed, "w:xz") as file:
         file.add(a.out, arcname=os.path.basename(a.out.rstrip("/")))

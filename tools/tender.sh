@@ -16,8 +16,7 @@ tender() {
         [[ $before == --* || ! -f $argument ]] || fail "tender: $argument: expected a folder to make, found a file"
         before=$argument
       done
-      preset=$(choose_preset "$@")
-      { configure_once && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg \
+      { prepare "$@" && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg \
         plaquette-overlap-propagator; } >&2
       programs=(--programs "$(build_folder)/miniapps")
       ;;
@@ -36,8 +35,7 @@ inspect() {
     validate --trial "$1"
     return
   fi
-  preset=$(choose_preset)
-  { configure_once && compile plaquette-inspect; } >&2
+  { prepare && compile plaquette-inspect; } >&2
   allow_mpi
   "$(program inspect)" "$@"
 }

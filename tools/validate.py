@@ -23,8 +23,11 @@ from json_schema import errors as schema_errors  # noqa: E402
 
 REFUSED, UNUSABLE = 1, 2
 SUBMISSION = "submission.json"
-# Of one card: bytes a second of its memory, and the most watts it takes.
-CARDS = {"H200": (4.8e12, 700.0), "H100 PCIe": (2.04e12, 350.0), "H100": (3.36e12, 700.0), "A100": (2.04e12, 400.0)}
+# Of one card: bytes a second of its memory, the most watts it takes, and its highest clock.
+CARDS = {"H200": (4.8e12, 700.0, 1980.0), "H100 PCIe": (2.04e12, 350.0, 1755.0), "H100": (3.36e12, 700.0, 1980.0),
+         "A100": (2.04e12, 400.0, 1410.0)}
+UNITS = {"mixed-precision-solver": "solves/s", "multigrid": "solves/s", "dslash-scaling": "GFLOP/s",
+         "nodal-dg": "node stages/s", "overlap-propagator": "propagators/hour"}
 BEYOND_COPY, ROUNDING = 1.1, 1e-6
 CYCLES_A_SECOND, FLOPS_A_CYCLE = 6.5e9, 64.0  # more than any core of a CPU has today, single precision
 # The check without which a program's figure is not judged.
@@ -132,6 +135,8 @@ def class_faults(report, remarks):
     seconds = CLASSES["programs"][report["app"]].get("seconds", CLASSES["classes"][name]["seconds"])
     if not number(run_class.get("work_seconds", 0.0)) >= seconds:
         faults.append(f"class {name}: expected {seconds} s of work or more, found {run_class.get('work_seconds')}")
+    if not number(run_class.get("work_seconds", 0.0)) <= 1.01 * work_of(report):
+        faults.append(f"class {name}: {run_class['work_seconds']:.4g} s of work, and what was timed took {work_of(report):.4g}")
     for variable in report.get("run", {}).get("environment", {}):
         if variable in ("PLAQUETTE_COPY_MIB", "PLAQUETTE_CHEAT") and seconds:
             faults.append(f"class {name}: {variable} is for tests")
@@ -240,6 +245,8 @@ def fom_faults(report):
         if "class" in report:
             faults.append(f"a run of a class has a figure of merit, found none: {report['fom']['none']}")
         return faults
+    if report["fom"]["unit"] != UNITS.get(report["app"], report["fom"]["unit"]) and not report["parameters"].get("latency"):
+        faults.append(f"expected a figure of merit in {UNITS[report['app']]}, found {report['fom']['unit']}")
     if not (math.isfinite(value) and value > 0):
         return [f"expected a figure of merit, found {report['fom']['value']}"]
     if not expected_foms(report) and report["app"] in NEEDED and not report["parameters"].get("latency"):
@@ -254,8 +261,72 @@ def card_of(report):
     return None, None
 
 
+def problem_faults(report):
+    """Parts of a report that name another problem or another machine than its parameters."""
+    app, p, gauge, machine, faults = report["app"], report["parameters"], report["gauge"], report["machine"], []
+    if app not in UNITS or p.get("latency"):
+        return faults
+
+    def expect(what, expected, found):
+        if expected is not None and found is not None and expected != found:
+            faults.append(f"{what}: expected {expected} as in the parameters, found {found}")
+    for of_links, of_run in (("lattice", "lattice"), ("seed", "seed"), ("source", "gauge")):
+        expect(f"{of_links} of the links", p.get(of_run), gauge.get(of_links))
+    expect("product of the grid", machine["ranks"], math.prod(p["grid"]) if "grid" in p else None)
+    for f in report["figures"]:
+        expect("lattice of a figure", p.get("lattice"), f["lattice"])
+        expect("ranks of a figure", machine["ranks"], f["ranks"])
+        clock = {k: number(v) for k, v in f.get("gpu", {}).get("sm_clock_mhz", {}).items()}
+        highest = (card_of(report)[1] or (0, 0, math.inf))[2]
+        if clock and not 0 < clock["min"] <= clock["median"] <= clock["max"] <= 1.02 * highest:
+            faults.append(f"clocks of a figure: expected min <= median <= max <= {highest:g} MHz, found {clock}")
+    o = report["observables"]
+    if app == "nodal-dg" and p.get("box") and len(p["box"]) == 3 and not p.get("refine"):
+        n = p["order"]
+        expect("elements", 6 * math.prod(p["box"]), o.get("elements"))
+        expect("nodes", math.prod(p["box"]) * (n + 1) * (n + 2) * (n + 3), o.get("nodes"))
+        for f in report["figures"]:
+            if not near(f["nodes_per_s"] * number(f["seconds"]["median"]), o.get("nodes", 0) * f["rhs"], 1e-3):
+                faults.append(f"{f['nodes_per_s']:.4g} node stages/s, and its seconds give "
+                              f"{o.get('nodes', 0) * f['rhs'] / number(f['seconds']['median']):.4g}")
+        fields = 6 if p["equations"] == "maxwell" and len(p.get("box") or [0, 0, 0]) == 3 else 4
+        for f in report["figures"] if fields in (4, 6) and o.get("nodes") else []:
+            least = 4e-9 * fields * (8 if f["precision"] == "double" else 4) * f["nodes_per_s"]
+            if not 0.7 * least <= number(f["gbytes_per_s"]) <= 1.01 * least:
+                faults.append(f"{f['gbytes_per_s']:.4g} GB/s, and {f['nodes_per_s']:.4g} node stages/s are {least:.4g}")
+    cards = [rank["gpu"] for rank in machine.get("gpus", {}).get("ranks", [])]
+    if cards and (len(cards) != machine["ranks"] or any(card not in machine["gpu"] for card in cards)):
+        faults.append(f"expected {machine['ranks']} of the card '{machine['gpu']}', found {cards[:4]}")
+    for s in report["solves"] if app == "multigrid" else []:
+        timed = [number(f["seconds"]["median"]) for f in report["figures"]
+                 if f["operator"] == f"solve by {s['solver']}" and f["rhs"] == s.get("batch")]
+        if timed and not any(near(number(s["seconds"]) * s["batch"], t, 0.01) for t in timed):
+            faults.append(f"{s['solver']}, {s['batch']} at once: {s['seconds']} s each, and the figure took {timed[0]}")
+    for s in report["solves"] if app == "mixed-precision-solver" else []:
+        judged = [c["value"] for c in report["checks"] if c["name"] == "residual of the full system"]
+        columns = [c["residual"]["reference"] for c in s.get("columns", [])]
+        if columns and judged and not any(near(judged[0], c, 1e-3) for c in columns):
+            faults.append(f"the residual that was judged, {judged[0]}, is of no column")
+        for n, c in enumerate(s.get("columns", [])):
+            if c.get("solved") is False or not number(c["residual"]["reference"]) <= number(c["tolerance"]):
+                faults.append(f"column {n}: residual {c['residual']['reference']}, tolerance {c['tolerance']}")
+    return faults
+
+
+def work_of(report):
+    """Seconds that the timed parts of a report took at most; infinity where it does not tell."""
+    app, figures = report["app"], report["figures"]
+    if app == "mixed-precision-solver":
+        return sum(number(s["timing"]["median"]) * s["timing"]["samples"] for s in report["solves"] if "timing" in s)
+    if app == "nodal-dg":
+        return max((5 * number(f["seconds"]["median"]) * report["observables"]["steps"] for f in figures), default=0.0)
+    if app == "dslash-scaling" and report["parameters"].get("device") == "gpu":
+        return 5.0 + sum(number(f.get("gpu", {}).get("seconds", 0.0)) for f in figures)
+    return math.inf
+
+
 def figure_faults(report):
-    faults = []
+    faults = problem_faults(report)
     name, card = card_of(report)
     threads = number(report["machine"]["threads"]) * number(report["machine"]["ranks"])
     for f in report["figures"]:
@@ -308,6 +379,7 @@ def host_energy_faults(report):
     faults = []
     hosts = max(number(report.get("run", {}).get("hosts", 1)), 1)
     for what, window in [("of the hosts", report.get("energy", {}))] + \
+            [(f"of the hosts in '{s['name']}'", s.get("host_energy", {})) for s in report.get("stages") or []] + \
             [(f"of the hosts in '{s['solver']}'", s.get("host_energy", {})) for s in report["solves"]]:
         if not window or "none" in window:
             continue
@@ -321,11 +393,20 @@ def host_energy_faults(report):
 
 
 def joules_a_solve(report):
-    """Of the last timed solves of a batch, GPUs and hosts together where both tell; NaN where neither does."""
+    """Of the last timed solves of a batch, GPUs and hosts together where both tell; NaN where neither does. Of
+    overlap-propagator on CPUs, a propagator's part of all stages."""
     joules = []
+    if report["app"] == "overlap-propagator" and report["solves"]:
+        parts = [number(s.get("host_energy", {}).get("energy_joule")) for s in report.get("stages") or []]
+        return sum(parts) / len(report["solves"]) if parts and report["parameters"].get("device") == "cpu" else math.nan
     for s in report["solves"]:
         parts = [number(s.get("gpu", {}).get("energy_joule_of_all_ranks")), number(s.get("host_energy", {}).get("energy_joule"))]
         columns = (s.get("batches") or [{}])[-1].get("columns") or s.get("columns") or []
+        if report["app"] == "multigrid":
+            if s["solver"] != "multigrid" or s is not min((m for m in report["solves"] if m["solver"] == "multigrid"),
+                                                          key=lambda m: number(m["seconds"])):
+                continue  # the figure of merit is that of the best batch
+            parts[0] = number(s.get("energy_joule_a_solve")) * len(columns)
         known = [p for p in parts if not math.isnan(p)]
         if known and columns:
             joules.append(sum(known) / len(columns))
@@ -404,8 +485,9 @@ def origin_faults(report, revision, remarks, trial=False):
         faults.append(f"expected a revision of 40 digits, found '{found}'")
     elif revision and not found.startswith(revision):
         faults.append(f"expected revision {revision}, found {found[:12]}")
-    elif not revision and subprocess.run(["git", "-C", ROOT, "cat-file", "-e", found + "^{commit}"], check=False,
-                                         stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).returncode:
+    made = subprocess.run(["git", "-C", ROOT, "show", "-s", "--format=%ct", found + "^{commit}"], check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).stdout.strip()
+    if not made and not faults:
         remarks.append(f"revision {found[:12]} is not in this repository")
     if build["dirty"]:
         faults.append("built from files that differ from the revision")
@@ -415,6 +497,8 @@ def origin_faults(report, revision, remarks, trial=False):
             when = datetime.datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ")
             if when > datetime.datetime.utcnow() + datetime.timedelta(days=1):
                 faults.append(f"run in the future, {date}")
+            if made and when + datetime.timedelta(days=1) < datetime.datetime.utcfromtimestamp(int(made)):
+                faults.append(f"run on {date[:10]}, before its revision was made")
         except ValueError:
             faults.append(f"expected a date such as 2026-01-31T12:00:00Z, found '{date}'")
     return faults + command_faults(report)
@@ -486,19 +570,73 @@ def kind_of(report):
 
 
 def timings_of(report):
-    """What no two runs have in common: all their seconds."""
-    return json.dumps([[f["seconds"] for f in report["figures"]], [s["seconds"] for s in report["solves"]]])
+    """What no two runs have in common: their seconds, a group for each figure and solve."""
+    groups = [[f["seconds"][k] for k in ("min", "median", "max")] for f in report["figures"]]
+    groups += [[t[k] for k in ("min", "median", "max")] if (t := s.get("timing")) else [s["seconds"]] for s in report["solves"]]
+    return [list(map(number, group)) for group in groups]
 
 
-def copies(named):
-    """{path: fault} of runs that are copies of another one."""
-    seen, faults = {}, {}
+def is_copy(a, b):
+    """Whether runs of one kind share what two runs do not: a group of times to the last bit, or all up to one factor."""
+    if any(x == y and len(set(x)) > 1 for x, y in zip(a, b)):
+        return True
+    ratios = [p / q for x, y in zip(a, b) if len(x) == len(y) for p, q in zip(x, y) if q > 0]
+    flat = {q for y in b for q in y}
+    return len(flat) > 2 and len(ratios) > 2 and max(ratios) - min(ratios) < 1e-9 * max(ratios)
+
+
+def end_of(report):
+    """When a run began, and the first moment at which it can have ended; None: it has no date."""
+    try:
+        begin = datetime.datetime.strptime(report["run"]["date"], "%Y-%m-%dT%H:%M:%SZ")
+    except (KeyError, ValueError):
+        return None
+    return begin, begin + datetime.timedelta(seconds=number(report.get("class", {}).get("work_seconds", 0.0)))
+
+
+def pairs_of(named):
+    """(path, fault) of what two reports of one submission cannot both be."""
+    by_kind, faults = {}, []
     for path, report in named:
-        mark = (report["app"], timings_of(report))
-        if mark in seen:
-            faults[path] = f"the same times as in {os.path.basename(seen[mark])}, to the last bit: one run, not two"
-        else:
-            seen[mark] = path
+        for other, before in by_kind.setdefault(kind_of(report), []):
+            name = os.path.basename(other)
+            if is_copy(timings_of(report), timings_of(before)):
+                faults.append((path, f"the same times as in {name}, or all in one proportion: one run, not two"))
+            links, sums = [r["gauge"] for r in (report, before)], [r.get("run", {}).get("program_crc32") for r in (report, before)]
+            if sums[0] and sums[0] == sums[1] and not math.isnan(number(links[0]["plaquette"])) and \
+                    not near(links[0]["plaquette"], links[1]["plaquette"], 1e-11):
+                faults.append((path, f"plaquette {links[0]['plaquette']}, and the same program made {links[1]['plaquette']} in {name}"))
+        by_kind[kind_of(report)].append((path, report))
+    for i, (path, report) in enumerate(named):
+        place = [(r["machine"]["host"], [g["pci_bus_id"] for g in r["machine"].get("gpus", {}).get("ranks", [])]) for _, r in named]
+        mine, when = [r["machine"][k] for r in (report, named[0][1]) for k in ("cpu", "gpu")], end_of(report)
+        if mine[0] != mine[2] or report["parameters"].get("device") == named[0][1]["parameters"].get("device") and mine[1] != mine[3]:
+            faults.append((path, f"run on '{mine[0]}', '{mine[1]}', and others of this submission on '{mine[2]}', '{mine[3]}'"))
+        for j in range(i):
+            other = end_of(named[j][1])
+            if when and other and place[i] == place[j] and (min(when[1], other[1]) - max(when[0], other[0])).total_seconds() > 2.0:
+                faults.append((path, f"run on the same machine as {os.path.basename(named[j][0])} at the same time"))
+    return faults
+
+
+def energy_lines(named):
+    """How energy was read. Where hosts tell none, a submission is accepted without joules of theirs."""
+    told = sorted({e.get("source") or "none, " + str(e.get("none", "no such line")) for _, r in named for e in [r.get("energy") or {}]})
+    cards = [any("energy_joule" in (x.get("gpu") or {}) or "energy_joule_a_solve" in x for x in r["figures"] + r["solves"])
+             for _, r in named if r["parameters"].get("device") == "gpu"]
+    return [f"energy      hosts: {'; '.join(told)}" + (f"; GPUs by NVML in {sum(cards)} of {len(cards)} reports" if cards else "")]
+
+
+def submission_faults(path, document, named):
+    """Where submission.json says something else than its reports."""
+    found, faults = {os.path.abspath(p): r for p, r in named}, []
+    for entry in document.get("runs", []):
+        name = str(entry.get("report"))
+        report = found.get(os.path.abspath(os.path.join(os.path.dirname(path), name)))
+        if report is None:
+            faults.append(f"{path}: expected {name}, which it names, found no such report")
+        elif entry.get("fom") is not None and not near(entry["fom"], report["fom"]["value"]):
+            faults.append(f"{path}: {name} has figure of merit {entry.get('fom')}, the report {report['fom']['value']}")
     return faults
 
 
@@ -516,7 +654,7 @@ def rule_faults(named, series):
         spread = (max(foms) - min(foms)) / median
         lines.append(f"{kind[0]:<23} {kind[1]:<7} {kind[2]:<7} {kind[3]:<4} {kind[5]:>5}  {len(foms):>4}  {median:>10.4g}"
                      f"  {100 * spread:>6.1f}%" + ("" if any(map(math.isnan, joules[kind])) else
-                                                  f"  {statistics.median(joules[kind]):>8.4g} J a solve"))
+                                                  f"  {statistics.median(joules[kind]):>8.4g} J"))
         name = f"{kind[0]} {kind[1]} {kind[2]} on {kind[5]} ranks"
         if len(foms) < rules["runs"]:
             faults.append(f"{name}: expected {rules['runs']} runs or more, found {len(foms)}")
@@ -559,7 +697,7 @@ def reports_of(argument):
         for name in sorted(files):
             if name == SUBMISSION and folder == argument:
                 submission = os.path.join(folder, name)
-            elif name.endswith(".json") and os.path.basename(folder) != "system":
+            elif name.endswith(".json") and os.path.basename(folder) not in ("system", "logs"):  # logs: trials before runs
                 found.append(os.path.join(folder, name))
     if not found:
         raise report_file.ReportError(f"{argument}: expected a folder of JSON reports, found none")
@@ -589,7 +727,7 @@ def main():
                         help="for trying it out: do not judge the revision, nor changes to its files")
     parser.add_argument("--quiet", action="store_true", help="leave remarks out")
     arguments = parser.parse_args()
-    paths, rules, series, revision, silent = [], arguments.rules, [], arguments.revision, []
+    paths, rules, series, revision, silent, documents = [], arguments.rules, [], arguments.revision, [], []
     for argument in arguments.paths:
         found, submission = reports_of(argument)
         paths += found
@@ -599,6 +737,7 @@ def main():
             series += document.get("scaling", [])
             if not document.get("energy"):
                 silent.append(f"{submission}: expected 'energy', what was read or by which instrument power was measured")
+            documents.append((submission, document))
     named, verdicts, unusable = [], {}, False
     for path in paths:
         try:
@@ -610,9 +749,12 @@ def main():
             faults.append("not a run of an official class (--size)")
         verdicts[path] = (report, faults, remarks)
         named.append((path, report))
-    for path, fault in (copies(named) if rules else {}).items():
+    for path, fault in pairs_of(named) if rules else []:
         verdicts[path][1].append(fault)
+    for path, document in documents:
+        silent += submission_faults(path, document, named)
     together, lines = rule_faults([(p, r) for p, r in named if not verdicts[p][1]], series) if rules else ([], [])
+    lines += energy_lines(named) if lines else []
     refused = print_verdicts(verdicts, together + silent, lines, arguments.quiet)
     sys.exit(UNUSABLE if unusable else REFUSED if refused else 0)
 
@@ -627,7 +769,7 @@ def print_verdicts(verdicts, together, lines, quiet):
         for remark in [] if quiet else remarks:
             print(f"         remark: {remark}")
     if lines:
-        print("\nprogram                 class   memory  on   ranks  runs      median  spread")
+        print("\nprogram                 class   memory  on   ranks  runs      median  spread  joules a solve")
         print("\n".join(lines))
     for fault in together:
         print(f"RULES    {fault}")

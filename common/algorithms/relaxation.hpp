@@ -65,8 +65,11 @@ class relaxation {
   void improve(Field& x, const Field& b) const {
     Field r = view(r_, 0, b.columns()), ax = view(steps_.scratch(), 0, b.columns());
     a_->apply(ax, x);
-    subtract_norm2(r, b, ax);
-    steps_(*a_, x, r);
+    const auto norms = subtract_norm2(r, b, ax);
+    if constexpr (requires { steps_(*a_, x, r, norms); })
+      steps_(*a_, x, r, norms);
+    else
+      steps_(*a_, x, r);
   }
   void apply(Field& x, const Field& b) const { solve(x, b); }
 
@@ -228,8 +231,14 @@ class polynomial_steps {
   using scalars = typename Field::scalars;
 
  public:
-  polynomial_steps(Field& shape, const std::vector<double>& c) : scratch_(like(shape)) {
+  /// x += sum_j c_j A^j r by other means, with |r|^2.
+  using whole_polynomial = std::function<void(Field& x, const Field& r, const scalars& norms)>;
+
+  /// \param whole  null: the backend has none
+  polynomial_steps(Field& shape, const std::vector<double>& c, whole_polynomial whole = nullptr)
+      : scratch_(like(shape)), whole_(std::move(whole)) {
     if (c.empty()) throw input_error("polynomial: expected at least one coefficient");
+    if (whole_) return;
     for (const double number : c) c_.emplace_back(shape, number);
     for (std::size_t j = 1; j < c.size(); ++j) v_.push_back(like(shape));
   }
@@ -237,6 +246,7 @@ class polynomial_steps {
 
   template <forward_operator<Field> A>
   void operator()(const A& a, Field& x, Field& r) {
+    if (whole_) return whole_(x, r, norm2(r));
     std::vector<Field> v{view(r, 0, r.columns())};
     for (Field& next : v_) {
       v.push_back(view(next, 0, r.columns()));
@@ -246,11 +256,18 @@ class polynomial_steps {
     for (const auto& number : c_) c.push_back(number(r.columns()));
     add_combination(x, std::span<const scalars>(c), std::span<const Field>(v));
   }
+  /// \param norms  |r|^2
+  template <forward_operator<Field> A>
+  void operator()(const A& a, Field& x, Field& r, const scalars& norms) {
+    if (whole_) return whole_(x, r, norms);
+    (*this)(a, x, r);
+  }
 
  private:
   std::vector<number_for_any_width<scalars>> c_;
   std::vector<Field> v_;
   Field scratch_;
+  whole_polynomial whole_;
 };
 
 /// Returns MR of `count` steps, relaxed by `omega`. For an operator whose Hermitian part is definite.
@@ -272,11 +289,16 @@ auto ca_gcr_relaxation(const A& a, const Field& shape, int count, int length = 4
   return relaxation<Field, A, ca_gcr_steps<Field>>(
       a, shape, [=](Field& like_this) { return ca_gcr_steps<Field>(like_this, count, length, record, between); });
 }
-/// Returns sum_j c_j A^j. As many fields of storage as coefficients.
+/// Returns sum_j c_j A^j. As many fields of storage as coefficients. A backend may offer all of it at once: a function
+/// `fused_polynomial(a, shape, c)`, found by argument-dependent lookup, which may return null.
 template <field_batch Field, forward_operator<Field> A>
 auto polynomial_relaxation(const A& a, const Field& shape, const std::vector<double>& c) {
-  return relaxation<Field, A, polynomial_steps<Field>>(
-      a, shape, [&](Field& like_this) { return polynomial_steps<Field>(like_this, c); });
+  return relaxation<Field, A, polynomial_steps<Field>>(a, shape, [&](Field& like_this) {
+    if constexpr (requires { fused_polynomial(a, shape, c); })
+      return polynomial_steps<Field>(like_this, c, fused_polynomial(a, shape, c));
+    else
+      return polynomial_steps<Field>(like_this, c);
+  });
 }
 
 }  // namespace plaquette

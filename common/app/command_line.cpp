@@ -195,6 +195,10 @@ void command_line::examples(const std::vector<std::string>& lines) {
     implementation_->examples += "  " + implementation_->app.get_name() + ' ' + one + '\n';
 }
 
+void command_line::show_default(const std::string& option, const std::string& text) {
+  implementation_->app.get_option(option)->default_str(text);
+}
+
 void command_line::footer(const std::string& text) { implementation_->app.footer(text); }
 
 void command_line::parse(int argc, const char* const* argv) {

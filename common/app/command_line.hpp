@@ -57,6 +57,8 @@ class command_line {
 
   /// Adds command lines that --help shows, without the program's name.
   void examples(const std::vector<std::string>& lines);
+  /// Shows `text` as the default of an option: where --size sets what is not given, for example.
+  void show_default(const std::string& option, const std::string& text);
   /// Sets the text at the end of --help.
   void footer(const std::string& text);
 

@@ -46,7 +46,7 @@ struct overlap_preconditioner {
 };
 
 /// Returns how many vectors the storage of a search space grows by, of columns that are solved for together.
-inline int block_length_of(int columns) { return std::clamp(2 * columns, 8, 24); }
+inline int block_length_of(int columns) { return std::clamp(4 * columns, 8, 32); }
 
 /// How many of some columns are solved for before the others, which begin with directions of these.
 inline int leading_columns(int columns) { return std::max(1, columns / 6); }
@@ -70,6 +70,7 @@ struct overlap_solve_rule {
   int corrections = 8;
   std::function<bool()> interrupted = nullptr;
   std::function<void(int iteration, double worst)> progress = nullptr;
+  std::function<void()> finish = nullptr;  ///< waits for queued work, so that the preconditioned scheme times its parts
 };
 
 /// How a mass was solved. Vectors have a number a column.
@@ -96,6 +97,8 @@ struct preconditioned_work {
   int corrections = 0;         ///< rounds from true residuals
   bool by_multigrid = false;   ///< how M x = b was solved
   double setup_seconds = 0.0;  ///< of M and its solver
+  /// Where the rule has `finish`: of these parts; the rest of a solve's time is work on vectors.
+  double accurate_sign_seconds = 0.0, cheap_sign_seconds = 0.0, clover_seconds = 0.0, projection_seconds = 0.0;
 };
 
 struct overlap_solve_report {

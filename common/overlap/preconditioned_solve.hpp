@@ -10,6 +10,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,16 +26,46 @@
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
+#include "common/stopwatch.hpp"
 
 namespace plaquette {
 
-/// Some directions z, orthonormal, with their images w = D z.
+/// Some directions z, orthonormal, with their images w = D z. Both lie in one field, so that a full block takes part in
+/// products at once.
 template <field_batch Field>
 struct direction_block {
-  Field z, w;
-  int size = 0;
+  /// Makes room for `count` directions, one at least, of which there are none yet.
+  template <field_batch Shape>
+  direction_block(const Shape& shape, int count)
+      : length(std::max(1, count)),
+        both(like(shape, 2 * length, as<Field>)),
+        z(view(both, 0, length)),
+        w(view(both, length, length)) {}
+
+  int length, size = 0;
+  Field both, z, w;
+  bool is_full() const { return size == length; }
   Field directions() const { return view(z, 0, size); }
   Field images() const { return view(w, 0, size); }
+  /// Returns Z^+ x and, below it, W^+ x.
+  host_matrix products(const Field& x) const {
+    if (is_full()) return overlaps(both, x);
+    host_matrix all(2 * size, x.columns());
+    set_block(all, 0, 0, overlaps(directions(), x));
+    set_block(all, size, 0, overlaps(images(), x));
+    return all;
+  }
+  /// Computes x += Z C + W E.
+  void add(Field& x, const host_matrix& c, const host_matrix& e) const {
+    if (!is_full()) {
+      add_combinations(x, directions(), c.numbers());
+      return add_combinations(x, images(), e.numbers());
+    }
+    host_matrix all(2 * size, c.columns());
+    set_block(all, 0, 0, c);
+    set_block(all, size, 0, e);
+    add_combinations(x, both, all.numbers());
+  }
 };
 
 /// A field, and the same in another precision from the first use of it there on.
@@ -72,36 +103,57 @@ inline host_matrix directions_above(const host_matrix& gram, double least) {
 
 /// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks. Directions whose images are no
 /// better than single precision may be kept in it.
+///
+/// Each z has a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, for sign(H)^2 =
+/// 1. On low modes of D, s is about -gamma_5 z, so that one sign function finds both of their chiralities. Partners are
+/// not stored: products with them are those of z and D z with gamma_5 x. In matrices the row of a direction is followed
+/// by that of its partner.
 template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
-  /// \param first  directions to begin with, which copies of this space share; may have none
-  explicit search_space(const direction_block<Field>& first) {
+  /// \param first         directions to begin with, which copies of this space share; may have none
+  /// \param has_partners  false where sign(H)^2 is not 1
+  search_space(const direction_block<Field>& first, bool has_partners) : each_(has_partners ? 2 : 1) {
     if (first.size == 0) return;
     blocks_.push_back(first);
-    size_ = first.size;
-    zz_ = overlaps(first.directions(), first.directions());
-    zw_ = overlaps(first.directions(), first.images());
-    ww_ = overlaps(first.images(), first.images());
     first_blocks_ = 1;
+    enlarge(first.size);
+    in_batches(first.size, 12, [&](int from, int count) {
+      Field both = like(first.z, 2 * count), z = view(both, 0, count), w = view(both, count, count);
+      copy(z, view(first.z, from, count));
+      copy(w, view(first.w, from, count));
+      record(both, from);
+    });
   }
 
+  /// Directions that are stored.
   int size() const { return size_; }
+  /// Rows of matrices: of a direction, and all.
+  int rows_of_direction() const { return each_; }
+  int dimension() const { return each_ * size_; }
   /// Makes storage grow by as many columns at once as solves of this many columns use.
   void set_columns(int columns) { block_length_ = block_length_of(columns); }
 
-  /// Returns orthonormal combinations of the directions, those first that D makes shortest.
+  /// Returns orthonormal combinations of the stored directions, those first that D makes shortest.
   host_matrix shortest_images(int count) const {
-    const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(ww_));
-    return block_of(pairs.vectors, 0, 0, size_, std::min(count, size_));
+    host_matrix squares(size_, size_);
+    for (int j = 0; j < size_; ++j)
+      for (int i = 0; i < size_; ++i) squares(i, j) = ww_(each_ * i, each_ * j);
+    const hermitian_eigenpairs pairs = eigenpairs_of_hermitian(hermitian_part(squares));
+    host_matrix chosen(dimension(), std::min(count, size_));
+    for (int j = 0; j < chosen.columns(); ++j)
+      for (int i = 0; i < size_; ++i) chosen(each_ * i, j) = pairs.vectors(i, j);
+    return chosen;
   }
 
   /// Takes out of all columns of t what lies along the directions.
-  void project(Field& t) const {
-    for (int pass = 0; pass < 2; ++pass) {
-      converted_once<Field, InnerField> in(t);
-      host_matrix c = products(in, false);
-      scale_rows(c, std::vector<double>(static_cast<std::size_t>(size_), -1.0));
+  /// \param along  minimises |t - Z y|
+  template <class Minimiser>
+  void project(Field& t, const Minimiser& along) const {
+    for (int pass = 0; pass < 2 && size_ > 0; ++pass) {
+      const auto [zt, wt] = products_with(t);
+      host_matrix c = along.solve(zt, wt);
+      scale_rows(c, std::vector<double>(static_cast<std::size_t>(c.rows()), -1.0));
       add(t, c);
     }
   }
@@ -109,36 +161,13 @@ class search_space {
   /// \param both       orthonormal directions, orthogonal to the others; after them what D makes of them
   /// \param as_single  both are kept in single precision, which they have
   void append(const Field& both, bool as_single) {
+    const int before = size_;
     if (as_single)
       push_back<InnerField>(both);
     else
       push_back<Field>(both);
-    const int count = both.columns() / 2, before = size_;
-    size_ += count;
-    for (host_matrix* products : {&zz_, &zw_, &ww_}) {
-      host_matrix larger(size_, size_);
-      set_block(larger, 0, 0, *products);
-      *products = std::move(larger);
-    }
-    converted_once<Field, InnerField> in(both);
-    int row = 0;
-    for (const auto& any : blocks_)
-      std::visit(
-          [&]<class V>(const direction_block<V>& block) {
-            const V& pairs = in.template as_blocks_of<V>();
-            const host_matrix of_z = overlaps(block.directions(), pairs), of_w = overlaps(block.images(), pairs);
-            for (int i = 0; i < block.size; ++i, ++row)
-              for (int j = 0; j < count; ++j) {
-                const int k = before + j;
-                zz_(row, k) = of_z(i, j);
-                zz_(k, row) = conj(of_z(i, j));
-                zw_(row, k) = of_z(i, count + j);
-                zw_(k, row) = conj(of_w(i, j));
-                ww_(row, k) = of_w(i, count + j);
-                ww_(k, row) = conj(of_w(i, count + j));
-              }
-          },
-          any);
+    enlarge(before + both.columns() / 2);
+    record(both, before);
   }
 
   /// Keeps the first directions alone, also where memory ran out while others were appended.
@@ -155,21 +184,61 @@ class search_space {
            std::visit([](auto& block) { return block.size; }, blocks_.back()) == 0)
       blocks_.pop_back();
     size_ = size;
-    for (host_matrix* products : {&zz_, &zw_, &ww_}) *products = block_of(*products, 0, 0, size, size);
+    for (host_matrix* products : {&zz_, &zw_, &ww_}) *products = block_of(*products, 0, 0, dimension(), dimension());
+  }
+
+  /// Returns [x, gamma_5 x], or x where there are no partners.
+  template <field_batch X>
+  X doubled(const X& x) const {
+    if (each_ == 1) return x;
+    const int n = x.columns();
+    X both = like(x, 2 * n), same = view(both, 0, n), rotated = view(both, n, n);
+    copy(same, x);
+    gamma5(rotated, x);
+    return both;
+  }
+  /// Returns products of directions with x, partners among them, and those of their images.
+  /// \param p  Z^+ y and, below it, W^+ y, y being doubled(x)
+  std::pair<host_matrix, host_matrix> sorted(const host_matrix& p) const {
+    const int size = p.rows() / 2, n = p.columns() / each_;
+    std::pair<host_matrix, host_matrix> all{host_matrix(each_ * size, n), host_matrix(each_ * size, n)};
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < size; ++i) {
+        all.first(each_ * i, j) = p(i, j);
+        all.second(each_ * i, j) = p(size + i, j);
+        if (each_ == 1) continue;
+        all.first(2 * i + 1, j) = p(size + i, n + j) - p(i, n + j);
+        all.second(2 * i + 1, j) = p(size + i, n + j);
+      }
+    return all;
   }
 
   /// Returns Z^+ b and W^+ b, of b in either precision.
   template <field_batch X>
   std::pair<host_matrix, host_matrix> products_with(const X& b) const {
-    converted_once<X, other<X>> in(b);
-    return {products(in, false), products(in, true)};
+    const X twice = doubled(b);
+    converted_once<X, other<X>> in(twice);
+    std::pair<host_matrix, host_matrix> all{host_matrix(dimension(), b.columns()),
+                                            host_matrix(dimension(), b.columns())};
+    int row = 0;
+    for (const auto& any : blocks_)
+      std::visit(
+          [&]<class V>(const direction_block<V>& block) {
+            const auto [of_z, of_w] = sorted(block.products(in.template as_blocks_of<V>()));
+            set_block(all.first, row, 0, of_z);
+            set_block(all.second, row, 0, of_w);
+            row += of_z.rows();
+          },
+          any);
+    return all;
   }
 
   /// Returns A^+ A of A = alpha W + beta Z.
   host_matrix normal_matrix(double alpha, double beta) const {
-    host_matrix normal(size_, size_);
-    for (int j = 0; j < size_; ++j)
-      for (int i = 0; i < size_; ++i)
+    const int k = dimension();
+    host_matrix normal(k, k);
+    for (int j = 0; j < k; ++j)
+      for (int i = 0; i < k; ++i)
         normal(i, j) =
             alpha * alpha * ww_(i, j) + alpha * beta * (zw_(i, j) + conj(zw_(j, i))) + beta * beta * zz_(i, j);
     return hermitian_part(normal);
@@ -178,48 +247,53 @@ class search_space {
   /// Computes x += Z C and, where it is given, x += W E: columns of x, in either precision, as those of C.
   template <field_batch X>
   void add(X& x, const host_matrix& c, const host_matrix* e = nullptr) const {
-    std::optional<other<X>> sum;  // of what is in the other precision
-    int row = 0;
-    for (const auto& any : blocks_)
-      std::visit(
-          [&]<class V>(const direction_block<V>& block) {
-            const auto add_to = [&](V& to) {
-              add_combinations(to, block.directions(), block_of(c, row, 0, block.size, c.columns()).numbers());
-              if (e != nullptr)
-                add_combinations(to, block.images(), block_of(*e, row, 0, block.size, e->columns()).numbers());
-            };
-            if constexpr (std::same_as<V, X>) {
-              add_to(x);
-            } else {
-              if (!sum) {
-                sum = like(x, x.columns(), as<V>);
-                zero(*sum);
-              }
-              add_to(*sum);
-            }
-            row += block.size;
-          },
-          any);
-    if (!sum) return;
-    X y = like(x);
-    convert(y, *sum);
-    axpy(x, uniform_scalars(x, 1.0), y);
+    constexpr int at_once = 16;  // columns: the sums below take as much memory as three times these
+    in_batches(x.columns(), at_once, [&](int from, int n) {
+      X part = view(x, from, n);
+      std::optional<X> same;
+      std::optional<other<X>> converted;
+      int row = 0;
+      for (const auto& any : blocks_)
+        std::visit(
+            [&]<class V>(const direction_block<V>& block) {
+              host_matrix of_z(block.size, each_ * n), of_w(block.size, each_ * n);
+              for (int j = 0; j < n; ++j)
+                for (int i = 0, k = row; i < block.size; ++i, k += each_) {
+                  of_z(i, j) = c(k, from + j);
+                  if (e != nullptr) of_w(i, j) = (*e)(k, from + j);
+                  if (each_ == 1) continue;
+                  of_z(i, n + j) = -c(k + 1, from + j);
+                  of_w(i, n + j) = e == nullptr ? c(k + 1, from + j) : c(k + 1, from + j) + (*e)(k + 1, from + j);
+                }
+              if constexpr (std::same_as<V, X>)
+                add_to(same, part, block, of_z, of_w);
+              else
+                add_to(converted, part, block, of_z, of_w);
+              row += each_ * block.size;
+            },
+            any);
+      if (same) axpy(part, uniform_scalars(part, 1.0), folded(*same));
+      if (!converted) return;
+      X y = like(part);
+      convert(y, folded(*converted));
+      axpy(part, uniform_scalars(part, 1.0), y);
+    });
   }
 
  private:
+  template <class X>
+  using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
+
   template <class V>
   void push_back(const Field& both) {
     const int count = both.columns() / 2;
     for (int from = 0; from < count;) {
       const bool is_full = std::ssize(blocks_) == first_blocks_ ||
                            !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
-                           std::get<direction_block<V>>(blocks_.back()).size == block_length_;
-      if (is_full) {
-        const V block = like(both, block_length_, as<V>);
-        blocks_.push_back(direction_block<V>{block, like(block), 0});
-      }
+                           std::get<direction_block<V>>(blocks_.back()).is_full();
+      if (is_full) blocks_.push_back(direction_block<V>(both, block_length_));
       auto& last = std::get<direction_block<V>>(blocks_.back());
-      const int some = std::min(count - from, block_length_ - last.size);
+      const int some = std::min(count - from, last.length - last.size);
       V z = view(last.z, last.size, some), w = view(last.w, last.size, some);
       assign(z, view(both, from, some));
       assign(w, view(both, count + from, some));
@@ -227,29 +301,77 @@ class search_space {
       from += some;
     }
   }
-  template <class X>
-  using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
-
-  /// Products with the directions, or with their images.
-  template <class X>
-  host_matrix products(converted_once<X, other<X>>& in, bool images) const {
-    host_matrix all;
-    int row = 0;
+  /// Makes room for products of more directions.
+  void enlarge(int size) {
+    size_ = size;
+    for (host_matrix* products : {&zz_, &zw_, &ww_}) {
+      host_matrix larger(dimension(), dimension());
+      if (products->rows() > 0) set_block(larger, 0, 0, *products);
+      *products = std::move(larger);
+    }
+  }
+  /// Takes the products of all directions with some.
+  /// \param both    these and what D makes of them
+  /// \param before  directions before these
+  void record(const Field& both, int before) {
+    const int count = both.columns() / 2, rotated = 2 * count;
+    const Field twice = doubled(both);
+    converted_once<Field, InnerField> in(twice);
+    int first = 0;
+    const auto set = [this](int row, int k, complex<double> zz, complex<double> zw, complex<double> wz,
+                            complex<double> ww) {
+      zz_(row, k) = zz;
+      zz_(k, row) = conj(zz);
+      zw_(row, k) = zw;
+      zw_(k, row) = conj(wz);
+      ww_(row, k) = ww;
+      ww_(k, row) = conj(ww);
+    };
     for (const auto& any : blocks_)
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
-            const V& b = in.template as_blocks_of<V>();
-            if (row == 0) all = host_matrix(size_, b.columns());
-            set_block(all, row, 0, overlaps(images ? block.images() : block.directions(), b));
-            row += block.size;
+            const host_matrix p = block.products(in.template as_blocks_of<V>());
+            const auto [z, w] = sorted(p);
+            for (int i = 0; i < z.rows(); ++i)
+              for (int j = 0; j < count; ++j)
+                set(first + i, each_ * (before + j), z(i, j), z(i, count + j), w(i, j), w(i, count + j));
+            if (each_ == 2) {  // of gamma_5 (w - z), whose image is gamma_5 w
+              host_matrix swapped(p.rows(), p.columns());
+              set_block(swapped, 0, 0, block_of(p, 0, rotated, p.rows(), rotated));
+              set_block(swapped, 0, rotated, block_of(p, 0, 0, p.rows(), rotated));
+              const auto [gz, gw] = sorted(swapped);
+              for (int i = 0; i < gz.rows(); ++i)
+                for (int j = 0; j < count; ++j)
+                  set(first + i, 2 * (before + j) + 1, gz(i, count + j) - gz(i, j), gz(i, count + j),
+                      gw(i, count + j) - gw(i, j), gw(i, count + j));
+            }
+            first += z.rows();
           },
           any);
-    return all;
+  }
+  template <class V, class X>
+  void add_to(std::optional<V>& sum, const X& x, const direction_block<V>& block, const host_matrix& of_z,
+              const host_matrix& of_w) const {
+    if (!sum) {
+      sum = like(x, each_ * x.columns(), as<V>);
+      zero(*sum);
+    }
+    block.add(*sum, of_z, of_w);
+  }
+  /// Returns x + gamma_5 y of [x, y].
+  template <class V>
+  V folded(V& sum) const {
+    if (each_ == 1) return sum;
+    const int n = sum.columns() / 2;
+    V x = view(sum, 0, n), y = view(sum, n, n);
+    gamma5(y, y);
+    axpy(x, uniform_scalars(x, 1.0), y);
+    return x;
   }
 
   std::vector<std::variant<direction_block<Field>, direction_block<InnerField>>> blocks_;
-  host_matrix zz_, zw_, ww_;  ///< Z^+ Z, which is 1 but for rounding, Z^+ W and W^+ W
-  int size_ = 0, first_blocks_ = 0, block_length_ = 8;
+  host_matrix zz_, zw_, ww_;  ///< Z^+ Z, Z^+ W and W^+ W
+  int each_, size_ = 0, first_blocks_ = 0, block_length_ = 8;
 };
 
 /// Minimises |b - A y|, A = alpha W + beta Z of a search space that grows: of one mass.
@@ -264,7 +386,17 @@ class residual_minimiser {
   template <class Space>
   void update(const Space& space) {
     normal_ = space.normal_matrix(alpha_, beta_);
-    grow();
+    const int before = q_.rows(), all = normal_.rows(), each = space.rows_of_direction();
+    host_matrix longer(all, q_.columns());
+    if (q_.columns() > 0) set_block(longer, 0, 0, q_);
+    q_ = std::move(longer);
+    constexpr int at_once = 64;  // eigenpairs of many take long
+    for (int from = before; from < all; from += at_once)
+      for (int which = 0; which < each; ++which) {
+        std::vector<int> fresh;
+        for (int i = from + which; i < std::min(all, from + at_once); i += each) fresh.push_back(i);
+        grow(fresh, which > 0);
+      }
   }
   /// Returns the y of each column.
   /// \param zb, wb  Z^+ b and W^+ b
@@ -292,28 +424,34 @@ class residual_minimiser {
   host_matrix solution(const host_matrix& right) const { return product(q_, adjoint_product(q_, right)); }
 
   /// Makes the images of new directions orthonormal, and orthogonal to those of the others. Directions whose images are
-  /// combinations of others tell nothing.
-  void grow() {
-    const int before = q_.rows(), fresh = normal_.rows() - before;
-    if (fresh == 0) return;
-    host_matrix left = block_of(normal_, before, before, fresh, fresh), along(q_.columns(), fresh);
+  /// combinations of others tell nothing. Partners are left out where they are nearly so, as those of modes of D: large
+  /// multiples of them would add errors of images.
+  void grow(const std::vector<int>& fresh, bool are_partners) {
+    constexpr double least_of_partners = 1e-4;
+    const host_matrix new_columns = columns_of(normal_, fresh);
+    const auto rows_of = [&](const host_matrix& a) { return adjoint(columns_of(adjoint(a), fresh)); };
+    host_matrix left = rows_of(new_columns), along(q_.columns(), left.columns());
     double longest = 0.0;
-    for (int i = 0; i < fresh; ++i) longest = std::max(longest, left(i, i).re);
+    for (int i = 0; i < left.rows(); ++i) longest = std::max(longest, left(i, i).re);
     if (q_.columns() > 0) {
-      along = adjoint_product(q_, block_of(normal_, 0, before, before, fresh));
+      along = adjoint_product(q_, new_columns);
       const host_matrix known = adjoint_product(along, along);
-      for (int j = 0; j < fresh; ++j)
-        for (int i = 0; i < fresh; ++i) left(i, j) = left(i, j) - known(i, j);
+      for (int j = 0; j < left.columns(); ++j)
+        for (int i = 0; i < left.rows(); ++i) left(i, j) = left(i, j) - known(i, j);
     }
-    const host_matrix chosen = detail::directions_above(left, 1e-13 * longest);
-    host_matrix larger(normal_.rows(), q_.columns() + chosen.columns());
+    const host_matrix chosen =
+        detail::directions_above(left, std::max(1e-13 * longest, are_partners ? least_of_partners : 0.0));
+    if (chosen.columns() == 0) return;
+    host_matrix larger(q_.rows(), q_.columns() + chosen.columns());
     if (q_.columns() > 0) {
       host_matrix minus = product(q_, product(along, chosen));
       scale_columns(minus, std::vector<double>(static_cast<std::size_t>(minus.columns()), -1.0));
       set_block(larger, 0, 0, q_);
       set_block(larger, 0, q_.columns(), minus);
     }
-    set_block(larger, before, q_.columns(), chosen);
+    for (int j = 0; j < chosen.columns(); ++j)
+      for (int i = 0; i < chosen.rows(); ++i)
+        larger(fresh[static_cast<std::size_t>(i)], q_.columns() + j) += chosen(i, j);
     q_ = std::move(larger);
   }
 
@@ -331,6 +469,17 @@ typename Field::scalars scalars_of(const Field& x, const std::vector<double>& nu
   return make_scalars(x, std::span<const complex<double>>(list));
 }
 
+/// Adds the seconds of part(), where work can be waited for, before it and after it.
+template <class Part>
+void add_seconds(double& seconds, const std::function<void()>& finish, const Part& part) {
+  if (!finish) return part();
+  finish();
+  const stopwatch watch;
+  part();
+  finish();
+  seconds += watch.seconds();
+}
+
 /// About D(m)^-1 in single precision: some steps of GCR on D(m) with a cheap sign function, each of which starts from
 /// P(r) = M^-1 r + a r. They look for what the search space does not hold: images are made orthogonal to the space's,
 /// so that low modes that it knows do not slow them down. (GCRO: de Sturler 1996)
@@ -341,9 +490,9 @@ class nested_preconditioner {
   using Field = typename Sign::Field;
   using InnerField = typename Sign::InnerField;
 
-  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_preconditioner& rule,
+  nested_preconditioner(const overlap_operator<Sign>& d, const Inverse& inverse, const overlap_solve_rule& rule,
                         preconditioned_work& work)
-      : d_(&d), inverse_(&inverse), rule_(rule), work_(&work) {}
+      : d_(&d), inverse_(&inverse), rule_(rule.preconditioner), finish_(rule.finish), work_(&work) {}
 
   /// \param r        is used up
   /// \param masses   one a column
@@ -365,7 +514,7 @@ class nested_preconditioner {
       axpy(image, uniform_scalars(z, 1.0), z);  // D z
       scale(image, alpha);
       axpy(image, beta, z);
-      project(image);
+      add_seconds(work_->projection_seconds, finish_, [&] { project(image); });
       for (std::size_t i = 0; i < q.size(); ++i) {
         const auto c = ratio(dot(q[i], image), qq[i]);
         axpy(image, -c, q[i]);
@@ -384,12 +533,17 @@ class nested_preconditioner {
  private:
   /// P(r)
   InnerField first(const InnerField& r) const {
-    InnerField z = (*inverse_)(r);
+    std::optional<InnerField> found;
+    add_seconds(work_->clover_seconds, finish_, [&] { found = (*inverse_)(r); });
+    InnerField& z = *found;
     axpy(z, uniform_scalars(r, rule_.constant), r);
-    return z;
+    return std::move(z);
   }
   void apply_cheap_sign(InnerField& y, const InnerField& x) const {
     work_->cheap_signs += x.columns();
+    add_seconds(work_->cheap_sign_seconds, finish_, [&] { compute_cheap_sign(y, x); });
+  }
+  void compute_cheap_sign(InnerField& y, const InnerField& x) const {
     const Sign& sign = d_->sign();
     if (rule_.modes_in_single && sign.is_single(rule_.inner_delta)) return sign.apply(y, x, rule_.inner_delta);
     Field in = like(x, x.columns(), as<Field>), out = like(in);
@@ -401,6 +555,7 @@ class nested_preconditioner {
   const overlap_operator<Sign>* d_;
   const Inverse* inverse_;
   overlap_preconditioner rule_;
+  std::function<void()> finish_;
   preconditioned_work* work_;
 };
 
@@ -437,7 +592,7 @@ class preconditioned_solver {
         first_(&first),
         masses_(&masses),
         rule_(&rule),
-        inverse_(d, inverse, rule.preconditioner, report.work),
+        inverse_(d, inverse, rule, report.work),
         report_(&report),
         space_(first) {}
 
@@ -465,8 +620,8 @@ class preconditioned_solver {
   direction_block<InnerField> give_shortest(const Field& shape, int count) {
     const host_matrix chosen = space_.shortest_images(count);
     const int size = chosen.columns();
-    direction_block<InnerField> some{like(shape, std::max(1, size), as<InnerField>),
-                                     like(shape, std::max(1, size), as<InnerField>), size};
+    direction_block<InnerField> some(shape, size);
+    some.size = size;
     in_batches(size, 4, [&](int first, int n) {
       Field part = like(shape, n);
       const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
@@ -516,9 +671,10 @@ class preconditioned_solver {
     }
     minimisers_.clear();
     for (std::size_t i = 0; i < masses_->size(); ++i) minimisers_.emplace_back(weight(i), (*masses_)[i]);
+    along_ = residual_minimiser(0.0, 1.0);
     r_ = like(*b_, static_cast<int>(open_.size()) * mass_count());
     std::tie(zb_, wb_) = space_.products_with(*b_);
-    y_ = host_matrix(space_.size(), r_->columns());
+    y_ = host_matrix(space_.dimension(), r_->columns());
     std::vector<int> all(open_.size());
     std::iota(all.begin(), all.end(), 0);
     find_residuals(all);
@@ -583,7 +739,7 @@ class preconditioned_solver {
     const bool as_single = delta >= 3e-7;
     Field q = view(both, 0, count), dq = view(both, count, count);
     if (as_single) round_to_single(q);
-    d_->apply(dq, q, delta);
+    detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] { d_->apply(dq, q, delta); });
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
@@ -634,7 +790,7 @@ class preconditioned_solver {
     // Below that a direction is rounding of single precision.
     constexpr double least = 1e-5;
     const std::vector<double> before = detail::square_roots(host_values(norm2(t)));
-    space_.project(t);
+    space_.project(t, along_);
     const std::vector<double> fresh = detail::square_roots(host_values(norm2(t)));
     std::vector<int> kept;
     for (std::size_t i = 0; i < fresh.size(); ++i)
@@ -671,21 +827,21 @@ class preconditioned_solver {
   }
   /// Adds the products of new directions and their images with b. In double precision, whatever they are kept in.
   void add_products(const Field& both) {
-    const host_matrix of_both = overlaps(both, *b_);
-    const int k = zb_.rows(), count = both.columns() / 2;
-    for (const auto& [products, row] : {std::pair{&zb_, 0}, std::pair{&wb_, count}}) {
-      host_matrix longer(k + count, of_both.columns());
+    const auto [of_z, of_w] = space_.sorted(overlaps(both, space_.doubled(*b_)));
+    for (const auto& [products, fresh] : {std::pair{&zb_, &of_z}, std::pair{&wb_, &of_w}}) {
+      host_matrix longer(products->rows() + fresh->rows(), fresh->columns());
       set_block(longer, 0, 0, *products);
-      set_block(longer, k, 0, block_of(of_both, row, 0, count, of_both.columns()));
+      set_block(longer, products->rows(), 0, *fresh);
       *products = std::move(longer);
     }
   }
   /// Finds the best solutions of open columns in the space, and what they leave.
   void find_residuals(const std::vector<int>& slots) {
-    const int k = space_.size(), all = r_->columns();
+    const int k = space_.dimension(), all = r_->columns();
     host_matrix y(k, all), of_z(k, all), of_w(k, all);
     set_block(y, 0, 0, y_);
     y_ = std::move(y);
+    if (k > 0) along_.update(space_);
     for (int m = 0; m < mass_count(); ++m) {
       const auto i = static_cast<std::size_t>(m);
       std::vector<int> sources;
@@ -732,7 +888,9 @@ class preconditioned_solver {
       double longest = 1e-8;
       for (int i = 0; i < count * masses; ++i)
         longest = std::max(longest, lengths[static_cast<std::size_t>(i)] / at(open_of(first + i / masses)).norm);
-      apply_in_room(image, change, std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2));
+      const double delta = std::clamp(0.05 * rule_->tolerance / longest, 1e-13, 1e-2);
+      detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish,
+                          [&] { apply_in_room(image, change, delta); });
       report_->work.accurate_signs += count * masses;
       std::vector<double> of_image, of_change;
       for (int i = 0; i < count; ++i) {
@@ -809,6 +967,7 @@ class preconditioned_solver {
   overlap_solve_report* report_;
   search_space<Field, InnerField> space_;
   std::vector<residual_minimiser> minimisers_;  ///< of the masses
+  residual_minimiser along_{0.0, 1.0};          ///< minimises |t - Z y|
   std::vector<column> columns_;
   std::vector<int> open_;            ///< numbers of columns
   std::vector<Field>* x_ = nullptr;  ///< the solutions so far
@@ -844,7 +1003,8 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
                                                        preconditioned_work& work) {
   using Field = typename Sign::Field;
   const int plus = modes.plus.vectors.columns(), all = plus + modes.minus.vectors.columns();
-  direction_block<Field> first{like(shape, std::max(1, all)), like(shape, std::max(1, all)), all};
+  direction_block<Field> first(shape, all);
+  first.size = all;
   for (const int chi : {+1, -1}) {
     const Field& v = modes.of(chi).vectors;
     if (v.columns() == 0) continue;
@@ -882,7 +1042,8 @@ direction_block<typename Sign::Field> recycled_directions(const overlap_operator
       eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
   const int kept = std::min(count, independent.columns()), total = modes.size + kept;
   const host_matrix chosen = product(independent, block_of(pairs.vectors, 0, 0, independent.columns(), kept));
-  direction_block<Field> first{like(modes.z, std::max(1, total)), like(modes.z, std::max(1, total)), total};
+  direction_block<Field> first(modes.z, total);
+  first.size = total;
   if (modes.size > 0) {
     Field z = view(first.z, 0, modes.size), w = view(first.w, 0, modes.size);
     copy(z, modes.directions());
@@ -928,7 +1089,10 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   const overlap_preconditioner& settings = rule.preconditioner;
   int batch = std::min(settings.batch > 0 ? settings.batch : b.columns(), b.columns());
   using space = search_space<Field, typename Sign::InnerField>;
-  space first(of_modes);
+  const auto space_of = [&](const direction_block<Field>& directions) {
+    return space(directions, !(rule.coarse_sign_delta > 0.0));
+  };
+  space first = space_of(of_modes);
   // Few columns lead where others gain from what they find.
   const int leading = settings.recycled > 0 ? std::min(batch, leading_columns(b.columns())) : batch;
   double last = 0.0;  // directions of a column of the batch before
@@ -960,7 +1124,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
     if (begin == b.columns() || settings.recycled == 0 || !pays || solver.is_stopped()) continue;
     auto taken = solver.give_shortest(b, settings.recycled + of_modes.size);
     if (taken.size > 0)
-      first = space(recycled_directions(d, of_modes, std::move(taken), settings.recycled, delta, report.work));
+      first = space_of(recycled_directions(d, of_modes, std::move(taken), settings.recycled, delta, report.work));
   }
   return report;
 }

@@ -288,8 +288,8 @@ class multigrid_solver {
   /// Solves by BiCGstab instead, for comparison.
   /// \param inner  the precision of its Krylov space; the solution is double
   virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
-  /// Returns about M^-1 b, all of it in single precision: what other algorithms take as a preconditioner. The sources
-  /// and solutions of the other members stay.
+  /// Returns about M^-1 b, in single precision: what other algorithms take as a preconditioner. BiCGstab takes 16 bits
+  /// for tolerances of 1e-2 and above. The sources and solutions of the other members stay.
   /// \param b            in single precision, on all sites, of a solver of this library
   /// \param by_bicgstab  which needs no set_up
   virtual single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) = 0;

@@ -267,12 +267,21 @@ class multigrid_solver_of final : public multigrid_solver {
     stopping_rule rule = sought;
     rule.guess_is_zero = true;
     if (by_bicgstab) {
-      if (!single_schur_) single_schur_.emplace(inner_operator<float>(), schur_kind::symmetric);
       // Few iterations are enough, so that checks come often.
       rule.check_interval = std::min(Backend::check_interval, 5);
-      return solve_even_sites(*single_schur_, in, [&](single_field& x, const single_field& even) {
-        return bicgstab(*single_schur_, x, even, rule);
-      });
+      const auto solve = [&](const auto& schur, const auto& rounded) {
+        return solve_even_sites(schur, rounded,
+                                [&](auto& x, const auto& even) { return bicgstab(schur, x, even, rule); });
+      };
+      // 16 bits resolve far less than this: their rounding is 3e-5 of the largest number of a site.
+      if (rule.tolerance < 1e-2) {
+        if (!single_schur_) single_schur_.emplace(inner_operator<float>(), schur_kind::symmetric);
+        return solve(*single_schur_, in);
+      }
+      if (!half_schur_) half_schur_.emplace(inner_operator<half>(), schur_kind::symmetric);
+      inner_field<half> rounded = like(in, in.columns(), as<inner_field<half>>);
+      convert(rounded, in);
+      return solve(*half_schur_, rounded);
     }
     cycle_for(std::max(in.columns(), cycle_columns_));
     return solve_even_sites(*library_.system(), in, [&](single_field& x, const single_field& even) {
@@ -618,16 +627,22 @@ class multigrid_solver_of final : public multigrid_solver {
                        {.corrections = 0});
   }
 
-  /// Returns the solution of the full system from one on even sites.
-  template <class Schur, class Solver>
-  single_solution solve_even_sites(const Schur& schur, const single_field& b, const Solver& solver) const {
-    single_field even = schur.even_like(b), y = like(even), x = like(b);
+  /// Returns the solution of the full system, in single precision, from one on even sites.
+  template <class Schur, field_batch Field, class Solver>
+  single_solution solve_even_sites(const Schur& schur, const Field& b, const Solver& solver) const {
+    Field even = schur.even_like(b), y = like(even), x = like(b);
     schur.prepare_source(even, b);
     zero(y);
     single_solution found;
     found.report = solver(y, even);
     schur.reconstruct_solution(x, y, b);
-    found.x = handle_of(std::move(x));
+    if constexpr (std::same_as<Field, single_field>) {
+      found.x = handle_of(std::move(x));
+    } else {
+      single_field converted = like(x, x.columns(), as<single_field>);
+      convert(converted, x);
+      found.x = handle_of(std::move(converted));
+    }
     return found;
   }
 
@@ -735,6 +750,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
   std::optional<schur_operator<float>> single_schur_;
+  std::optional<schur_operator<half>> half_schur_;
   std::optional<multigrid<library>> multigrid_;
   setup_report setup_;
   std::optional<any_operator<single_field>> cycle_in_single_;

@@ -42,6 +42,8 @@ concept overlap_backend =
       typename Backend::template hermitian_wilson<float>;
       typename Backend::template hermitian_wilson<plaquette::half>;
       same.ctx;  // the lattice that fields live on
+      // Whether H is made in half precision for cheap sign functions, because it is faster there.
+      { Backend::signs_in_half } -> std::convertible_to<bool>;
       { same.template kernel<double>(action, reconstruct::none) };
       // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
       { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename Backend::template field<double>>;
@@ -102,7 +104,7 @@ class overlap_solver_of final : public overlap_solver {
       : backend_(std::make_shared<Backend>(std::move(backend))),
         settings_(settings),
         kernel_(make_kernel<double>(), make_kernel<float>(),
-                settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
+                settings.half_precision || Backend::signs_in_half ? make_kernel<plaquette::half>() : nullptr),
         shape_(backend_->ctx, field_shape{4, 3, site_subset::full, 1}) {
     if (!(settings.rho > 0.0 && settings.rho < 2.0))
       throw input_error("overlap solver: expected rho between 0 and 2, found " + std::to_string(settings.rho));
@@ -333,6 +335,7 @@ class overlap_solver_of final : public overlap_solver {
                           const std::vector<double>& masses, const overlap_solve_rule& sought) override {
     overlap_solve_rule rule = sought;
     if (!rule.interrupted) rule.interrupted = settings_.interrupted;
+    rule.finish = [this] { backend_->finish(); };
     rule.may_shrink_batch = backend_->ctx.comm().size() == 1;
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
@@ -408,7 +411,7 @@ class overlap_solver_of final : public overlap_solver {
     };
     if (number == precision::double_) return use(kernel_.as_double(), x);
     if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
-    if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
+    if (!settings_.half_precision) throw input_error("overlap solver: expected settings with half_precision, found none");
     return use(kernel_.half(), rounded(as<HalfField>));
   }
 

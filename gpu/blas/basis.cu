@@ -61,18 +61,20 @@ struct products_of_ranges {
   }
 };
 
-/// Adds up parts of a matrix. Index: elements.
+/// Adds up parts of a matrix, `of_group` of them. Index: elements, then groups of parts.
 template <class Real>
 struct sum_of_parts {
   const complex<Real>* partial;
-  std::int64_t element_stride, part_stride;
-  std::int32_t parts;
-  complex<double>* sums;
+  std::int64_t element_stride, part_stride, elements;
+  std::int32_t parts, of_group;
+  complex<double>* sums;  ///< [group][element]
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t group = index / elements, element = index - group * elements;
+    const std::int64_t first = group * of_group, end = first + of_group < parts ? first + of_group : parts;
     complex<double> sum{};
-    for (std::int32_t k = 0; k < parts; ++k)
-      sum += complex_cast<double>(partial[index * element_stride + k * part_stride]);
+    for (std::int64_t k = first; k < end; ++k)
+      sum += complex_cast<double>(partial[element * element_stride + k * part_stride]);
     sums[index] = sum;
   }
 };
@@ -81,12 +83,23 @@ struct sum_of_parts {
 template <class Real>
 void add_parts(const context& ctx, std::vector<complex<double>>& products, const std::shared_ptr<std::byte>& partial,
                std::int64_t element_stride, std::int64_t part_stride, std::int32_t parts) {
+  constexpr std::int32_t of_group = 32;  // in sequence
+  const auto elements = static_cast<std::int64_t>(products.size());
+  const std::int32_t groups = (parts + of_group - 1) / of_group;
   const std::size_t bytes = sizeof(complex<double>) * products.size();
-  const auto sums = ctx.workspace().take(bytes);
-  for_each_index(ctx.queue(), static_cast<std::int64_t>(products.size()),
+  auto sums = ctx.workspace().take(bytes * static_cast<std::size_t>(groups));
+  auto* const to = reinterpret_cast<complex<double>*>(sums.get());
+  for_each_index(ctx.queue(), elements * groups,
                  sum_of_parts<Real>{reinterpret_cast<const complex<Real>*>(partial.get()), element_stride, part_stride,
-                                    parts, reinterpret_cast<complex<double>*>(sums.get())},
+                                    elements, parts, of_group, to},
                  128);
+  if (groups > 1) {
+    const auto of_groups = std::exchange(sums, ctx.workspace().take(bytes));
+    for_each_index(
+        ctx.queue(), elements,
+        sum_of_parts<double>{to, 1, elements, elements, groups, groups, reinterpret_cast<complex<double>*>(sums.get())},
+        128);
+  }
   std::vector<complex<double>> found(products.size());
   copy_to_host(ctx.queue(), found.data(), sums.get(), bytes);
   for (std::size_t k = 0; k < found.size(); ++k) products[k] += found[k];

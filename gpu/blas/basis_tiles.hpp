@@ -66,7 +66,7 @@ __device__ __forceinline__ void load_numbers(complex<double> (&z)[numbers_at_onc
 /// Of V^+ W, what a warp has of V in shared memory: [stage][column][128 bytes of rows]. Columns with odd numbers have
 /// the first and last half of these exchanged, so that eight threads read from all banks.
 inline constexpr int stages = 4, chunks_of_stage = 8, stage_bytes = rows_of_warp * chunks_of_stage * 16;
-inline constexpr int staged_bytes = warps_of_tiles * stages * stage_bytes;
+inline constexpr int staged_bytes_of_warp = stages * stage_bytes, staged_bytes = warps_of_tiles * staged_bytes_of_warp;
 
 /// \param chunk  of 16 bytes
 __device__ __forceinline__ int place_in_stage(int column, int chunk) {
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   extern __shared__ __align__(16) std::byte shared[];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4, t = lane % 4;
-  const int first = (static_cast<int>(blockIdx.y) * warps_of_tiles + warp) * rows_of_warp;
+  const int first = (static_cast<int>(blockIdx.y * (blockDim.x / 32)) + warp) * rows_of_warp;
   trigger_dependent_launch();
   wait_for_previous_kernel();
   if (first >= v.columns) return;
@@ -312,8 +312,14 @@ void for_tile_counts(int columns, const Function& launch) {
 
 /// Warps that have columns of V in a range of V^+ W, and those that are started.
 constexpr int warps_of_products(int v_columns) { return (v_columns + detail::rows_of_warp - 1) / detail::rows_of_warp; }
+/// Of a block of threads.
+constexpr int warps_of_block(int v_columns) {
+  const int warps = warps_of_products(v_columns);
+  return warps < detail::warps_of_tiles ? warps : detail::warps_of_tiles;
+}
 constexpr int started_warps_of_products(int v_columns) {
-  return (warps_of_products(v_columns) + detail::warps_of_tiles - 1) / detail::warps_of_tiles * detail::warps_of_tiles;
+  const int of_block = warps_of_block(v_columns);
+  return (warps_of_products(v_columns) + of_block - 1) / of_block * of_block;
 }
 
 /// Ranges of blocks for which there are as many blocks of threads as the device holds.
@@ -329,7 +335,7 @@ inline int blocks_at_once(int multiprocessors, int v_columns, int w_columns) {
 template <class T>
 void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const basis_blocks<T>& w, std::int32_t rows,
                               std::int32_t blocks, std::int32_t of_range, complex<double>* partial) {
-  constexpr int of_block = detail::warps_of_tiles * detail::rows_of_warp;
+  const int warps = warps_of_block(v.columns), of_block = warps * detail::rows_of_warp;
   const dim3 grid(static_cast<unsigned>((blocks + of_range - 1) / of_range),
                   static_cast<unsigned>((v.columns + of_block - 1) / of_block));
   detail::for_tile_counts(w.columns, [&]<int tiles>(int first) {
@@ -338,7 +344,7 @@ void launch_products_in_tiles(const queue& q, const basis_blocks<T>& v, const ba
     } else {
       check(cudaFuncSetAttribute(detail::products_in_tiles<T, tiles>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  detail::staged_bytes));
-      launch_kernel(q, grid, dim3(32 * detail::warps_of_tiles), detail::staged_bytes, true,
+      launch_kernel(q, grid, dim3(static_cast<unsigned>(32 * warps)), detail::staged_bytes_of_warp * warps, true,
                     detail::products_in_tiles<T, tiles>, v, w, rows, first, blocks, of_range, partial);
     }
   });

@@ -17,6 +17,7 @@
 #include "gpu/coarse/lattice_gather.hpp"
 #include "gpu/coarse/transfer.hpp"
 #include "gpu/coarse/vector_pool.hpp"
+#include "gpu/dirac/duo_polynomial.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/tuning/tuner.hpp"

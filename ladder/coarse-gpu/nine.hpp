@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What rung 5 brings: threads for each of the nine matrices of a site. Their sums meet in the memory that a block of
-/// threads shares. A thread has W rows that follow each other, loaded at once by Load.
+/// threads shares. A thread has W rows that follow each other, loaded at once.
 #pragma once
 
 #include "ladder/coarse-gpu/problem.hpp"
@@ -14,10 +14,16 @@ struct alignas(W * sizeof(number)) group {
   number z[W];
 };
 
-template <int W, class Load>
-struct nine_body : arrays {
-  Load load;
+/// Adds the nine products of a row and column of the batch, and stores the result.
+LADDER_BOTH inline void add_nine(const arrays& of, int site, int batch, int row,
+                                 const number (&products)[matrices][columns][n]) {
+  number sum{};
+  for (int k = 0; k < matrices; ++k) sum = dirac::add_rotated<0>(sum, products[k][batch][row]);
+  of.result(batch, site, row) = sum;
+}
 
+template <int W>
+struct nine_body : arrays {
   /// Sites of a block: W, so that each rung has 144 threads.
   static constexpr int block_sites = W, of_block_site = matrices * n / W;
   static constexpr int threads = block_sites * of_block_site, steps = 2;
@@ -31,7 +37,7 @@ struct nine_body : arrays {
     if (step == 0) {
       number sum[columns][W]{};
       for (int j = 0; j < n; ++j) {
-        const group<W> a = load(*this, site, k, j * n + first);
+        const auto a = *reinterpret_cast<const group<W>*>(matrix(site, k) + j * n + first);
         for (int batch = 0; batch < columns; ++batch)
           for (int i = 0; i < W; ++i) add_product(sum[batch][i], a.z[i], vector(batch, site, k)[j]);
       }
@@ -39,20 +45,10 @@ struct nine_body : arrays {
         for (int i = 0; i < W; ++i) shared.sum[of_site][k][batch][first + i] = sum[batch][i];
     } else {
       for (int at = thread; at < block_sites * columns * n; at += threads) {
-        const int row = at % n, batch = at / n % columns, which = at / n / columns;
-        number sum{};
-        for (int m = 0; m < matrices; ++m) sum = dirac::add_rotated<0>(sum, shared.sum[which][m][batch][row]);
-        result(batch, block * block_sites + which, row) = sum;
+        const int which = at / n / columns;
+        add_nine(*this, block * block_sites + which, at / n % columns, at % n, shared.sum[which]);
       }
     }
-  }
-};
-
-/// Loads single precision.
-template <int W>
-struct load_group {
-  LADDER_BOTH group<W> operator()(const arrays& of, int site, int k, int at) const {
-    return *reinterpret_cast<const group<W>*>(of.matrix(site, k) + at);
   }
 };
 
@@ -60,7 +56,7 @@ template <int W>
 class nine_rung : public coarse_rung<order::by_columns> {
  public:
   using coarse_rung::coarse_rung;
-  void run() override { for_each_block(sites / W, nine_body<W, load_group<W>>{pointers(), {}}); }
+  void run() override { for_each_block(sites / W, nine_body<W>{pointers()}); }
 };
 
 }  // namespace ladder::coarse_gpu

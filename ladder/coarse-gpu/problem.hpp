@@ -43,6 +43,17 @@ struct arrays {
 /// How the numbers of a matrix lie.
 enum class order { by_rows, by_columns };
 
+struct random_numbers {
+  std::vector<number> matrices, vectors;
+
+  random_numbers(std::size_t sites, std::uint64_t seed) : matrices(sites * of_site), vectors(sites * n * columns) {
+    std::mt19937_64 generator(seed);
+    std::normal_distribution<float> normal;
+    for (auto* numbers : {&matrices, &vectors})
+      for (number& z : *numbers) z.re = normal(generator), z.im = normal(generator);
+  }
+};
+
 inline namespace LADDER_PLACE {
 
 template <order by>
@@ -51,10 +62,11 @@ class coarse_rung : public rung {
   coarse_rung(size s, std::uint64_t seed)
       : lattice(lattice_of(s)),
         sites(lattice.sites()),
-        matrices_of_sites(random(std::size_t(sites) * of_site, seed)),
+        input(shared_input<random_numbers>(std::size_t(sites), seed)),
+        matrices_of_sites(input->matrices),
         neighbours_(neighbours()),
         a_(by == order::by_rows ? matrices_of_sites : transposed(matrices_of_sites)),
-        in_(random(lattice.size() * columns, seed + 1)),
+        in_(input->vectors),
         out_(std::vector<number>(lattice.size() * columns)) {}
   std::vector<double> result() const override {
     std::vector<double> to;
@@ -68,18 +80,12 @@ class coarse_rung : public rung {
 
   transfer::grid lattice;
   int sites;
-  std::vector<number> matrices_of_sites;  // by rows
+  std::shared_ptr<const random_numbers> input;
+  const std::vector<number>& matrices_of_sites;  // by rows
   device_array<int> neighbours_;
   device_array<number> a_, in_, out_;
 
  private:
-  static std::vector<number> random(std::size_t count, std::uint64_t seed) {
-    std::mt19937_64 generator(seed);
-    std::normal_distribution<float> normal;
-    std::vector<number> to(count);
-    for (number& z : to) z.re = normal(generator), z.im = normal(generator);
-    return to;
-  }
   static std::vector<number> transposed(const std::vector<number>& from) {
     std::vector<number> to(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) to[i - i % of_matrix + i % n * n + i % of_matrix / n] = from[i];

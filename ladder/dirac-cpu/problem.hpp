@@ -36,6 +36,10 @@ struct problem {
     for (number& v : in) v = random();
   }
 
+  static std::array<int, 4> extents_of(size s) {
+    const int l = s == size::nano ? 4 : s == size::small ? 8 : 16;
+    return {l, l, l, s == size::small ? 2 * l : l};
+  }
   std::array<int, 4> coordinates(int site) const {
     std::array<int, 4> x{};
     for (int mu = 0; mu < 4; ++mu) x[mu] = site % extent[mu], site /= extent[mu];
@@ -56,10 +60,6 @@ struct problem {
   }
 
  private:
-  static std::array<int, 4> extents_of(size s) {
-    const int l = s == size::nano ? 4 : s == size::small ? 8 : 16;
-    return {l, l, l, s == size::small ? 2 * l : l};
-  }
   /// Two random rows, to which those of `order` times the unit matrix are added, made orthonormal (Gram and Schmidt);
   /// the third is the conjugate of their cross product.
   template <class Random>
@@ -84,8 +84,9 @@ struct problem {
 /// A rung keeps the problem it was made from; `out` has the order of `problem::in`.
 class dirac_rung : public rung {
  public:
-  dirac_rung(size s, std::uint64_t seed) : p(s, seed), out(p.in.size()) {}
-  dirac_rung(const std::array<int, 4>& extents, std::uint64_t seed) : p(extents, seed, INFINITY), out(p.in.size()) {}
+  dirac_rung(size s, std::uint64_t seed) : dirac_rung(problem::extents_of(s), seed) {}
+  dirac_rung(const std::array<int, 4>& extents, std::uint64_t seed)
+      : input(shared_input<problem>(extents, seed, double(INFINITY))), p(*input), out(p.in.size()) {}
   std::vector<double> result() const override {
     std::vector<double> numbers;
     for (const number& v : out) numbers.insert(numbers.end(), {v.real(), v.imag()});
@@ -93,7 +94,8 @@ class dirac_rung : public rung {
   }
 
  protected:
-  problem p;
+  std::shared_ptr<const problem> input;
+  const problem& p;
   std::vector<number> out;
 };
 

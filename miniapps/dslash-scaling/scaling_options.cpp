@@ -253,6 +253,7 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   action.csw = 1.0;
   shared_option_set shared(line, defaults, action, {"--precision", "--rhs", "--tol"});
   line.exclude("--lattice", "--local-lattice");
+  line.show_default("--lattice", to_string(ladder[1].strong) + " (small)");
   line.parse(argc, argv);
 
   options.shared = shared.collected();

@@ -240,15 +240,18 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
   run.stop_if_requested();
   enter_stage("the measurement of " + describe(c));
   difference worst{0.0, 0.0};
-  double steps = 0.0;
+  double steps = 0.0, seconds_of_judging = 0.0;
   const auto judge = [&] {
+    const stopwatch watch;
     steps = std::max(steps, static_cast<double>(op->steps_of_stretch()));
     const difference found = c.is_vector() ? difference{vector_difference(run, *op, c), 0.0}
                                            : judge_timed(run, options, *op, c, setting.gauge);
     keep_largest(worst.norm, found.norm);
+    seconds_of_judging += watch.seconds();
   };
   const stopwatch watch;
   const auto figures = measure_case(run, options, *op, c, setting.cpu, seen, judge);
+  const double seconds_of_measurement = watch.seconds() - seconds_of_judging;
   if (figures.empty()) return;
   run.result.checks.add(
       describe(c) + ", last timed output", worst.norm,
@@ -263,7 +266,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
   run.result.figures.insert(run.result.figures.end(), figures.begin(), figures.end());
   if (c == options.headline) {
     run.result.fom.value = figures.back().gflops;
-    run.work_seconds = watch.seconds() - (run.gpu ? run.shared.idle_seconds : 0.0);
+    run.work_seconds = seconds_of_measurement - (run.gpu ? run.shared.idle_seconds : 0.0);
   }
   run.progress.clear();
   if (run.is_root())

@@ -18,6 +18,7 @@
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
 #include "common/app/run_control.hpp"
+#include "common/dg/dg_solver.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/io/lime.hpp"
@@ -35,22 +36,21 @@ namespace plaquette {
 namespace {
 
 constexpr const char* help =
-    "Says what a file holds, and checks it: a gauge configuration (NERSC, ILDG, SciDAC, MILC, openQCD, DDalphaAMG), a\n"
-    "mesh of Gmsh, a setup of multigrid, modes, a propagator, a checkpoint.\n"
+    "Says what a file holds, and checks it: a gauge configuration (NERSC, ILDG, SciDAC, MILC, openQCD,\n"
+    "DDalphaAMG), a mesh of Gmsh, a setup of multigrid, modes, a propagator, a checkpoint.\n"
     "Usage: plaquette-inspect FILE [--flow TIME[:STEP]] [--lattice XxYxZxT] [--reunitarise]\n\n"
-    "--flow TIME[:STEP]  of a configuration: t^2 E and the topological charge along the gradient flow, and t0, in "
-    "lattice\n"
-    "                    units; steps of 0.02. A radius sqrt(8 t) of a third of the lattice is enough for the "
-    "charge.\n"
+    "--flow TIME[:STEP]  of a configuration: t^2 E and the topological charge along the gradient flow,\n"
+    "                    and t0, in lattice units; steps of 0.02. A radius sqrt(8 t) of a third of the\n"
+    "                    lattice is enough for the charge.\n"
     "--lattice XxYxZxT   of a configuration whose file does not say it\n"
-    "--reunitarise       takes links that are up to 1e-6 off SU(3) (1e-3 in 32 bits); the flow begins with them put "
-    "back\n\n"
+    "--reunitarise       takes links that are up to 1e-6 off SU(3) (1e-3 in 32 bits); the flow begins\n"
+    "                    with them put back\n\n"
     "Examples:\n"
     "  plaquette-inspect data/beta6.0_6x6x6x12.nersc\n"
     "  plaquette-inspect sphere.msh\n"
     "  mpirun -n 4 plaquette-inspect b6_32x64.lime --flow 4\n\n"
-    "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known kind; 4 out of\n"
-    "memory; 6 stopped by a signal; 70 internal error.\n";
+    "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known\n"
+    "kind; 4 out of memory; 6 stopped by a signal; 70 internal error.\n";
 
 /// What `--flow` says; a time of 0 is none.
 struct flow_choice {
@@ -160,6 +160,19 @@ void print_groups(const simplex_mesh& mesh, const char* word, const std::map<int
   }
 }
 
+/// Prints the stable time step of each order, where waves have speed 1.
+void print_steps(const simplex_mesh& mesh) {
+  dg_problem problem;
+  problem.media.assign(std::max<std::size_t>(1, mesh.material_tags.size()), medium{});
+  problem.boundaries.assign(std::max<std::size_t>(1, mesh.boundary_tags.size()), boundary_kind::reflecting);
+  const std::vector<std::int32_t> here(static_cast<std::size_t>(mesh.size()), 0);
+  std::string text;
+  for (int order = 1; order <= 8; ++order)
+    text += fmt::format("{}{:.3g}", order == 1 ? "" : ", ",
+                        stable_time_step(make_domain(mesh, here, order, problem, communicator()), 1.0));
+  fmt::print("steps      stable at speed 1, orders 1 to 8: {}\n", text);
+}
+
 exit_status inspect_mesh(const std::string& path) {
   const simplex_mesh mesh = read_gmsh(path);
   double whole = 0.0, least = std::numeric_limits<double>::infinity(), most = 0.0, worst = 1.0, mean = 0.0;
@@ -187,6 +200,7 @@ exit_status inspect_mesh(const std::string& path) {
              sides, mesh.periodic.size());
   fmt::print("volume     {:.6g}, of an element {:.3g} to {:.3g}\n", whole, least, most);
   fmt::print("quality    {:.3f} mean, {:.3f} worst (1: regular, 0: flat)\n", mean, worst);
+  print_steps(mesh);
   print_groups(mesh, "group", materials, mesh.dimension);
   print_groups(mesh, "sides", boundaries, mesh.dimension - 1);
   for (const std::string& remark : mesh.remarks) fmt::print("remark     {}\n", remark);

@@ -243,6 +243,11 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   declare_solver(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision"});
   declare_files(line, options, raw);
+  const problem& small = ladder.front();
+  line.show_default("--lattice", to_string(small.lattice) + " (small)");
+  line.show_default("--gauge", parse_gauge_choice(small.gauge, "--gauge").describe() + " (small)");
+  line.show_default("--mass", fmt::format("{:g} (small), {:g} of --gauge", small.mass, options.shared.action.mass));
+  line.show_default("--csw", fmt::format("{:g} (small), 0 of --gauge", small.csw));
   line.parse(argc, argv);
 
   options.shared = shared.collected();
@@ -267,6 +272,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
   require_sense(options);
   return options;
 }

@@ -99,6 +99,11 @@ solve_record record_of(const series& s, double tolerance) {
     record.details["energy_joule_a_solve"] = *s.power_watt * mean.mean;
     record.details["power_watt"] = *s.power_watt;
   }
+  if (!s.host_source.empty())
+    record.details["host_energy"] = {{"seconds", s.host_seconds},
+                                     {"energy_joule", s.host_joule},
+                                     {"power_watt", s.host_joule / s.host_seconds},
+                                     {"source", s.host_source}};
   return record;
 }
 

@@ -39,11 +39,13 @@ struct series {
   int batch = 1;
   std::vector<source_result> sources{};
   double flops = 0.0;
-  double tuning_seconds = 0.0;         ///< in the solves, not in their seconds
-  std::vector<double> history{};       ///< of the first batch
-  std::string schedule{};              ///< null vectors of the levels, "24/24"; multigrid only
-  int devices = 1;                     ///< GPUs, or ranks of the CPU
-  std::optional<double> power_watt{};  ///< of all GPUs while they solve; none where it is not told
+  double tuning_seconds = 0.0;                  ///< in the solves, not in their seconds
+  std::vector<double> history{};                ///< of the first batch
+  std::string schedule{};                       ///< null vectors of the levels, "24/24"; multigrid only
+  int devices = 1;                              ///< GPUs, or ranks of the CPU
+  double host_joule = 0.0, host_seconds = 0.0;  ///< of all hosts while they solve
+  std::string host_source{};                    ///< that tells it; empty: none
+  std::optional<double> power_watt{};           ///< of all GPUs while they solve; none where it is not told
   bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
   /// Returns whether the solver says of every source that it has converged.

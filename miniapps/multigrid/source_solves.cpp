@@ -85,7 +85,12 @@ series source_solves::solve_all(bool by_multigrid, int batch) {
 void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
   const bool is_first = all.sources.empty();
   take_sources(columns);
+  const energy_reading before = run_.energy.now();
   const multigrid_solve_report solved = solve(all.is_multigrid());
+  const json_document used = energy_since(before, run_.energy, run_.world);
+  all.host_source = is_first || !all.host_source.empty() ? used.value("source", "") : "";  // of all solves, or of none
+  all.host_joule += used.value("energy_joule", 0.0);
+  all.host_seconds += used.value("seconds", 0.0);
   tell(all, solved, columns);
   all.flops += solved.flops;
   all.tuning_seconds += solved.tuning_seconds;

@@ -44,6 +44,15 @@ struct overlap_times {
 overlap_times times_of(const overlap_options& options, double volume, double lowest, double highest, double gap,
                        const kernel_speed& speed);
 
+/// What --scheme auto is expected to choose: the scheme that takes less by the model.
+struct expected_choice {
+  overlap_options options;                   ///< with that scheme
+  double preconditioned = 0.0, other = 0.0;  ///< modes of D and propagators of both; other: relaxed
+  double trial = 0.0;                        ///< of a column, before; all as times_of has them
+};
+expected_choice choice_of(const overlap_options& options, double volume, double lowest, double highest,
+                          const kernel_speed& speed);
+
 /// Returns the same for a machine that need not be here.
 kernel_speed speed_on(const machine_figures& machine, const overlap_options& options, const lattice_geometry& geometry);
 /// Returns an application of H to some columns.
@@ -54,6 +63,10 @@ double seconds_of_verification(const overlap_options& options, const lattice_geo
                                double highest, const kernel_speed& speed);
 /// Returns columns of a block of the search for modes of H.
 int block_of_search(const overlap_options& options);
+
+/// Residual that the trial of --scheme auto ends with, and its share of the solves of twelve columns.
+constexpr double trial_tolerance = 1e-3;
+double share_of_trial(double tolerance);
 
 /// Returns the share that a column in a batch takes of the directions of a column alone.
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner);

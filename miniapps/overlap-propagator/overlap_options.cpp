@@ -303,6 +303,8 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   shared_option_set shared(line, {}, {}, {"--precision", "--rhs", "action"});
   line.examples({"--size nano", "--gauge b6.lime --modes 200 --masses 0.01,0.03,0.1 --device gpu",
                  "--lattice 8x8x8x16 --until modes --modes 30"});
+  line.show_default("--lattice", to_string(ladder[1].lattice) + " (small)");
+  line.show_default("--gauge", parse_gauge_choice(ladder[1].gauge, "--gauge").describe() + " (small)");
   line.parse(argc, argv);
 
   options.shared = shared.collected();
@@ -356,6 +358,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     take_problem(options.shared, *options.run_class, line);
     if (!line.given("--masses")) options.masses = options.run_class->fixed["masses"].get<std::vector<double>>();
   }
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
   if (!line.given("--preconditioner-stout") && options.shared.stout.steps > 0 &&
       options.preconditioner.smearing.steps == 3)
     options.preconditioner.smearing.steps = 2;

@@ -118,7 +118,10 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
   const double highest = expected_bound(options_);
   const kernel_speed speed = speed_on(machine, options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
-  const overlap_times t = times_of(options_, volume, lowest, highest, expected_overlap_mode(options_, volume), speed);
+  const expected_choice expected = choice_of(options_, volume, lowest, highest, speed);
+  overlap_times t =
+      times_of(expected.options, volume, lowest, highest, expected_overlap_mode(expected.options, volume), speed);
+  t.propagators += expected.trial;
   const double verification = options_.until == overlap_stage::propagators
                                   ? seconds_of_verification(options_, run.geometry, lowest, highest, speed)
                                   : 0.0;
@@ -164,8 +167,10 @@ run_estimate overlap_program::estimate(app_run& run) {
   const overlap_memory memory = memory_of(options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
   const double lowest = options_.sign.lowest > 0.0 ? options_.sign.lowest : expected_mode(options_.modes, volume);
-  const overlap_times work = times_of(options_, volume, lowest, expected_bound(options_),
-                                      expected_overlap_mode(options_, volume), kernel_speed{});
+  const expected_choice expected = choice_of(options_, volume, lowest, expected_bound(options_), kernel_speed{});
+  overlap_times work = times_of(expected.options, volume, lowest, expected_bound(options_),
+                                expected_overlap_mode(expected.options, volume), kernel_speed{});
+  work.propagators += expected.trial;
   run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
   const bool on_gpu = run.shared.device == "gpu";
@@ -188,6 +193,13 @@ run_estimate overlap_program::estimate(app_run& run) {
                 ? ""
                 : fmt::format(", fewer for later columns, which begin with {}", options_.preconditioner.recycled),
             options_.scheme_is_open ? ", where the trial finds that it pays" : ""));
+  if (expected.trial > 0.0)
+    needs.lines.emplace_back(
+        "scheme",
+        fmt::format("{}, as far as the model knows; the trial decides: {:.2g} applications of H preconditioned, "
+                    "{:.2g} with {} modes of D and relaxed solves, {:.2g} the trial",
+                    name(expected.options.scheme), expected.preconditioned, expected.other,
+                    options_.modes_of_other_schemes, expected.trial));
   needs.lines.emplace_back(
       "work",
       fmt::format("about {:.2g} applications of H in double: modes of H {:.0f}%, sign function {:.0f}%, modes of D "

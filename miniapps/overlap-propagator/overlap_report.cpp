@@ -150,7 +150,11 @@ json_document to_json(const preconditioned_work& work) {
           {"clover_applications", work.clover_applications},
           {"clover_solver", work.by_multigrid ? "multigrid" : "bicgstab"},
           {"corrections", work.corrections},
-          {"setup_seconds", work.setup_seconds}};
+          {"setup_seconds", work.setup_seconds},
+          {"accurate_sign_seconds", work.accurate_sign_seconds},
+          {"cheap_sign_seconds", work.cheap_sign_seconds},
+          {"clover_seconds", work.clover_seconds},
+          {"projection_seconds", work.projection_seconds}};
 }
 
 void print(const preconditioned_work& work) {
@@ -161,6 +165,9 @@ void print(const preconditioned_work& work) {
       "{} with {:.0f} applications, {} corrections; M was made in {:.2g} s\n",
       work.columns_at_once, work.directions, work.accurate_signs, work.cheap_signs, work.clover_solves,
       work.by_multigrid ? "multigrid" : "BiCGstab", work.clover_applications, work.corrections, work.setup_seconds);
+  fmt::print(
+      "solves     seconds of accurate signs {:.3g}, cheap signs {:.3g}, M {:.3g}, projections of images {:.3g}\n",
+      work.accurate_sign_seconds, work.cheap_sign_seconds, work.clover_seconds, work.projection_seconds);
   if (work.recycled == 0) return;
   const int leading = work.leading;
   fmt::print(

@@ -14,8 +14,6 @@ namespace plaquette {
 
 namespace {
 
-constexpr double trial_tolerance = 1e-3;
-
 scheme_trial trial_of_a_column(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign) {
   const overlap_options& options = stages.options;
   overlap_solve_rule rule = rule_of(stages, choice);
@@ -81,9 +79,9 @@ scheme_trial try_preconditioned(overlap_stages& stages, const sign_choice& choic
          return trial;
        }}};
   overlap_options one_column = with_scheme(stages.options, overlap_scheme::preconditioned);
-  const double share = std::log(trial_tolerance) / std::log(one_column.tolerance()) / spin_colours;
   const double predicted =
-      share * times_of(one_column, stages.volume(), sign->lowest(), sign->highest(), 0.0, stages.speed()).propagators;
+      share_of_trial(one_column.tolerance()) *
+      times_of(one_column, stages.volume(), sign->lowest(), sign->highest(), 0.0, stages.speed()).propagators;
   return stages.resumable<scheme_trial>(
       "trial of a column", predicted, kept, [&] { return trial_of_a_column(stages, choice, sign); },
       [](const scheme_trial&) { return true; });

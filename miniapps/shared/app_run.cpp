@@ -75,19 +75,21 @@ const gauge_input& app_run::gauge() {
   return *gauge_;
 }
 
-app_run::stage_clock app_run::start_stage(const std::string& name) {
+app_run::stage_start app_run::start_stage(const std::string& name) {
   begin(name);
   if (gpu) gpu->finish();
   world.barrier();
-  return stage_clock(*this);
+  return {energy.now(), work_clock<app_run>(*this)};
 }
 
-void app_run::end_stage(const std::string& name, const stage_clock& clock) {
+void app_run::end_stage(const std::string& name, const stage_start& start) {
   if (gpu) gpu->finish();
-  const stretch_seconds spent = end_together(clock, world);
+  const stretch_seconds spent = end_together(start.clock, world);
   progress.clear();
   if (result.stages.is_null()) result.stages = json_document::array();
   result.stages.push_back({{"name", name}, {"seconds", spent.work}, {"tuning_seconds", spent.tuning}});
+  const json_document used = energy_since(start.energy, energy, world);
+  if (used.contains("energy_joule")) result.stages.back()["host_energy"] = used;
   if (!is_root()) return;
   fmt::print("stage      {}: {:.4g} s{}\n", name, spent.work,
              spent.tuning > 0.0 ? fmt::format(", and tuning {:.4g} s", spent.tuning) : "");

@@ -66,16 +66,17 @@ struct app_run {
   const gauge_input& gauge();
 
   /// Runs a step that counts as a separate figure (a set-up). Its seconds, the same on all ranks, go to
-  /// the report's "stages", with the seconds of tuning in it apart. Returns what the step returns. Collective.
+  /// the report's "stages", with the seconds of tuning in it apart, and the energy of the hosts. Returns what the step
+  /// returns. Collective.
   template <class Step>
   auto stage(const std::string& name, Step&& step) {
-    const stage_clock clock = start_stage(name);
+    const stage_start start = start_stage(name);
     if constexpr (std::is_void_v<decltype(step())>) {
       step();
-      end_stage(name, clock);
+      end_stage(name, start);
     } else {
       auto result_of_step = step();
-      end_stage(name, clock);
+      end_stage(name, start);
       return result_of_step;
     }
   }
@@ -89,9 +90,12 @@ struct app_run {
   double tuning_seconds() const { return tuned_device{gpu.get()}.tuning_seconds(); }
 
  private:
-  using stage_clock = work_clock<app_run>;
-  stage_clock start_stage(const std::string& name);
-  void end_stage(const std::string& name, const stage_clock& clock);
+  struct stage_start {
+    energy_reading energy;
+    work_clock<app_run> clock;
+  };
+  stage_start start_stage(const std::string& name);
+  void end_stage(const std::string& name, const stage_start& start);
 
   std::optional<gauge_input> gauge_;
   sparse_stop asks_;

@@ -43,6 +43,13 @@ class Estimates(CommandLineTest):
                               check=False, capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_an_open_scheme_of_the_overlap_is_that_of_less_work_and_a_trial(self):
+        seconds = {scheme: self.number(r"\nseconds +([\d.e+]+):", self.plan("overlap-propagator", "--size", "device", "--scheme", scheme,
+                                                                          ranks=1)) for scheme in ("preconditioned", "relaxed", "auto")}
+        self.assertGreater(seconds["relaxed"], 1.5 * seconds["preconditioned"])
+        self.assertLess(seconds["auto"], 1.15 * seconds["preconditioned"])
+        self.assertGreater(seconds["auto"], seconds["preconditioned"])
+
     def test_each_step_of_the_ladder_is_eight_times_the_work_on_eight_times_the_ranks(self):
         work = {"mixed-precision-solver": r"\niteration +(\S+) Gflop", "nodal-dg": r"\nwork +(\S+) flops a stage",
                 "dslash-scaling": r"\nhopping +even-odd double +18 +1 +(\S+) ", "multigrid": None,

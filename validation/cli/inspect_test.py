@@ -2,6 +2,7 @@
 """plaquette-inspect: files of each kind are told apart by content; damaged ones and strangers are refused."""
 import glob
 import os
+import re
 import signal
 import struct
 import unittest
@@ -85,6 +86,9 @@ class Inspect(CommandLineTest):
             result = self.inspect(path)
             self.assertEqual(result.status, SUCCESS, result.err)
             self.assertRegex(result.out, r"kind       mesh of Gmsh, [23] dimensions\nelements   [1-9]")
+            steps = re.search(r"\nsteps      stable at speed 1, orders 1 to 8: (.*)\n", result.out).group(1).split(", ")
+            self.assertEqual(steps, sorted(steps, key=float, reverse=True))
+            self.assertEqual(len(steps), 8)
             self.assertRegex(result.out, r"quality    0\.\d+ mean, 0\.\d+ worst")
 
     def test_a_propagator_and_a_checkpoint(self):

@@ -75,6 +75,8 @@ class Driver(unittest.TestCase):
             path = os.path.join(folder, "rows.md")
             self.assertEqual(run("PLAQUETTE_LADDER", "dirac-cpu", "--size", "nano", "--rung", "2", "--table", path).returncode, 0)
             self.assertRegex(text_of(path), r"(?m)^\| 2 \| half spinors \| [0-9.]+ \|")
+            header = next(line for line in text_of(path).split("\n") if line.startswith("| rung "))
+            self.assertIn("\n    " + header + "\n", text_of("docs", "book", "wilson.md"))
 
 
 class Pages(unittest.TestCase):
@@ -94,6 +96,10 @@ class Pages(unittest.TestCase):
             for heading in ("The program", "What to expect", "What to watch", "Exercises"):
                 self.assertIn(f"\n## {heading}\n", text, name)
             self.assertEqual(len(re.findall(r"(?m)^\d\. ", text.split("## Exercises")[1])), 3, f"{name}: three exercises")
+            self.assertRegex(text.split("## What to expect")[1].split("\n## ")[0], r"(?m)^    \S", f"{name}: lines of the output")
+            for rows in re.findall(r"(?:^    \|.*\n)+", text, re.MULTILINE):
+                self.assertIn("| rung | | ns a ", rows, f"{name}: the header of the rows")
+                self.assertEqual(len({row.count("|") for row in rows.strip().split("\n")}), 1, name)
             self.assertIn(name, text_of("docs", "book", "README.md"))
             if ladder != "-":
                 self.assertTrue(rung[0] == "0" or glob.glob(os.path.join(ROOT, "ladder", ladder, rung[0] + "_*")), name)
@@ -114,7 +120,11 @@ class Pages(unittest.TestCase):
             result = subprocess.run([python, "-B", "-m", "sphinx", "-q", "-W", "-c", os.path.join(ROOT, "docs"), "-b", "html", ROOT, out],
                                     capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("_images/overlap_tour.png", text_of(out, "docs", "book", "overlap.html"))
+            pages = {page: text_of(page) for page in glob.glob(out + "/docs/book/*.html")}
+            self.assertEqual(sum("_images/" in text for text in pages.values()), 8, "pages with pictures")
+            for page, text in pages.items():
+                for target in re.findall(r'(?:src|href)="(?!https?:)([^"#?]+)', text):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), target)), f"{page}: {target}")
 
     def test_pictures_are_as_wide_as_a_page_and_small(self):
         for pattern in ("docs/book/pictures/*", "plots/*.png", "miniapps/*/*.png", "validation/results/*.png"):

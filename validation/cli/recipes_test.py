@@ -2,6 +2,7 @@
 """Recipes are parsed: by their own tools where these are installed, and always by what Python and bash know of them."""
 import ast
 import glob
+import json
 import os
 import re
 import shutil
@@ -149,6 +150,23 @@ class Recipes(unittest.TestCase):
         for name in ("post", "environment", "runscript", "test"):
             done = run("bash", "-n", "-c", sections[name])
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_docker_recipe_builds_programs_that_there_are_and_starts_one(self):
+        text = re.sub(r"\\\n *", "", text_of("recipes", "docker", "Dockerfile"))
+        lines = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+        self.assertLessEqual({word for word, _ in lines}, {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "ENTRYPOINT", "CMD"})
+        self.assertEqual([rest.split()[0] for word, rest in lines if word == "FROM"], 2 * ["debian:12"])
+        runs = [rest for word, rest in lines if word == "RUN"]
+        for command in runs:
+            self.assertEqual(run("bash", "-n", "-c", command).stderr, "")
+        known = set(re.findall(r"^(\S+) +(?:command|header|python|file):", text_of("tools", "packages.sh"), re.MULTILINE))
+        self.assertLessEqual(set(runs[0].split("--no-install-recommends")[1].split()), known)
+        self.assertEqual(set(re.findall(r" plaquette-([\w-]+)", runs[1])), set(APPS))
+        start, first = (json.loads(rest) for word, rest in lines if word in ("ENTRYPOINT", "CMD"))
+        path = ":".join(os.path.join(self.folder, "apps", app) for app in APPS)
+        for arguments in (first, ["multigrid", "--size", "nano"]):
+            done = run(*start, *arguments, env={**os.environ, "PATH": path + ":" + os.environ["PATH"]})
+            self.assertEqual((done.returncode, done.stdout), (0, OUTPUT), done.stderr)
 
     def test_the_readme_names_every_recipe(self):
         text = text_of("recipes", "README.md")

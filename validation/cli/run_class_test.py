@@ -61,6 +61,12 @@ class RunClass(CommandLineTest):
         self.assertEqual([name for _, name in regions[::2]], [name for _, name in regions[1::2]])
         self.assertEqual({word for word, _ in regions[::2]}, {"begin"})
 
+    def test_another_lattice_than_that_of_a_size_is_not_called_so(self):
+        for arguments in (["--size", "target", "--lattice", "4x4x4x4"], ["--lattice", "4x4x4x4"], ["--size", "target"]):
+            for app in ("mixed-precision-solver", "overlap-propagator"):
+                out = run(*arguments, "--dryrun", program=program(app)).out
+                self.assertEqual(bool(re.search(r"\nlattice +\S+ \(\w+\),", out)), "--lattice" not in arguments, out)
+
     def test_a_run_of_no_class_says_nothing_of_one(self):
         result = run("--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--rhs", "1", "--repeat", "0")
         self.assertNotIn("CLASS", result.out)
@@ -111,7 +117,7 @@ class RunClass(CommandLineTest):
 
 class Help(CommandLineTest):
     def test_is_at_most_100_columns_wide_and_has_three_examples(self):
-        for app in [*OFFICIAL, "make-configuration"]:
+        for app in [*OFFICIAL, "make-configuration", "inspect"]:
             with self.subTest(app=app):
                 if not os.path.exists(program(app)):
                     self.skipTest("not built")
@@ -119,8 +125,15 @@ class Help(CommandLineTest):
                 self.assertLessEqual(max(map(len, text.split("\n"))), 100, max(text.split("\n"), key=len))
                 examples = text[text.index("\nExamples:\n"):].split("\n")[2:5]
                 for line in examples:
-                    self.assertTrue(line.startswith(f"  plaquette-{app} --"), line)
+                    self.assertRegex(line, f"^  (mpirun -n 4 )?plaquette-{app} ")
                 self.assertIn("\nExit status: ", text)
+
+    def test_defaults_are_those_that_a_run_takes(self):
+        for app in OFFICIAL[:4]:
+            shown = dict(re.findall(r"--(lattice|gauge) \S+=(\S+)", run("--help", program=program(app)).out.replace("FILE|", "")))
+            out = run("--dryrun", program=program(app)).out
+            for key, value in shown.items():
+                self.assertRegex(out, rf"\n{key} +{re.escape(value)}[ ,\n]")
 
     def test_examples_of_the_classes_are_taken(self):
         for app in OFFICIAL:

@@ -2,6 +2,7 @@
 """A tender from end to end: two classes at nano scale are run, packed and validated; what does not conform is said."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -72,6 +73,37 @@ class Tender(CommandLineTest):
         status, out = tool("validate", "--trial", self.path("out"))
         self.assertEqual(status, 1, out)
         self.assertIn("expected tolerance 1e-10, found 0.9", out)
+
+    def test_in_a_bundle_a_series_that_is_stopped_leaves_what_it_has(self):
+        """A made-up bundle: a program that writes a report, says its arguments, and kills the script at the second run."""
+        for name, source in (("tools/tender.py", "tools/tender.py"), ("common/app/classes.json", "common/app/classes.json")):
+            os.makedirs(os.path.dirname(self.path("bundle/" + name)), exist_ok=True)
+            shutil.copy(os.path.join(ROOT, source), self.path("bundle/" + name))
+        os.makedirs(self.path("bundle/bin"))
+        os.makedirs(self.path("bundle/lib"))
+        self.write("bundle/bundle.txt", b"made up\n")
+        program = self.write("bundle/bin/plaquette-nodal-dg", b'''#!/bin/sh
+echo "$LD_LIBRARY_PATH $*"
+for report; do :; done
+echo '{"class": {"conforms": false, "why": "30 s of work", "work_seconds": 30}, "fom": {"value": 1, "unit": "x"}}' > "$report"
+case $report in *-2.json) kill -9 $PPID;; esac
+''')
+        os.chmod(program, 0o755)
+        command = [sys.executable, "-B", self.path("bundle/tools/tender.py"), self.path("out"), "--apps", "nodal-dg", "--classes", "device"]
+        done = subprocess.run(command + ["--options", "nodal-dg=--steps 99", "--dryrun"], check=False, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout.count("--device cpu --samples 4 --steps 99 --json"), 3, done.stdout + done.stderr)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, -9, done.stderr)
+        self.assertEqual([run["report"] for run in self.read_json("out/submission.json")["runs"]], ["reports/nodal-dg-device-medium-1-1.json"])
+        with open(self.path("out/logs/nodal-dg-device-medium-1-1.txt"), encoding="utf-8") as file:
+            said = file.read()
+        self.assertTrue(said.startswith(self.path("bundle/lib") + ":"), said)
+        self.assertIn("--steps 48 --samples 4 --json", said)  # 1.2 times 60 s, after a trial of 20 steps in 30 s
+        sys.path.insert(0, os.path.join(ROOT, "tools"))
+        import validate  # pylint: disable=import-outside-toplevel
+        self.assertTrue(os.path.exists(self.path("out/logs/nodal-dg-device-medium-1-trial.json")))
+        self.assertEqual([os.path.basename(p) for p in validate.reports_of(self.path("out"))[0]],
+                         ["nodal-dg-device-medium-1-1.json", "nodal-dg-device-medium-1-2.json"])
 
     def test_what_it_cannot_use_is_refused(self):
         os.mkdir(self.path("out"))

@@ -158,6 +158,72 @@ class Validate(CommandLineTest):
             with self.subTest(forged=name):
                 self.assert_refused(changed(self.on_gpu, *changes), *words)
 
+    def test_reports_of_another_problem_or_machine_than_they_say_are_refused(self):
+        judge, columns = self.judge(), self.honest["solves"][0]["columns"]
+        clock = next(i for i, f in enumerate(self.on_gpu["figures"]) if "sm_clock_mhz" in f.get("gpu", {}))
+        for name, report, words, changes in (
+                ("a unit", self.honest, "expected a figure of merit in solves/s, found TFLOP/s", [("fom/unit", "TFLOP/s")]),
+                ("another program", self.honest, "the check 'residual of the full system, multigrid' is missing", [("app", "multigrid")]),
+                ("a lattice", self.honest, "lattice of the links: expected [32, 32, 32, 64]", [("parameters/lattice", [32, 32, 32, 64])]),
+                ("links of another seed", self.honest, "seed of the links: expected 1", [("gauge/seed", 2)]),
+                ("links of a file", self.honest, "source of the links: expected heatbath:6:30", [("gauge/source", "cold.nersc")]),
+                ("fewer ranks", self.honest, "product of the grid: expected 1", [("parameters/grid", [1, 1, 1, 4])]),
+                ("ranks of figures", self.honest, "ranks of a figure: expected 1", [("figures/0/ranks", 4)]),
+                ("hours of work", self.honest, "s of work, and what was timed took", [("class/work_seconds", 7200.0)]),
+                ("a column that was not solved", self.honest, "column 3: residual 0.5",
+                 [("solves/0/columns/3/residual/reference", 0.5)]),
+                ("residuals of another run", self.honest, "is of no column",
+                 [(f"solves/0/columns/{i}/residual/reference", 1e-11) for i in range(len(columns))]),
+                ("a card", self.on_gpu, "of the card", [("machine/gpu", "NVIDIA H100 80GB HBM3, 132 multiprocessors")]),
+                ("clocks", self.on_gpu, "expected min <= median <= max <= 1980 MHz",
+                 [(f"figures/{clock}/gpu/sm_clock_mhz/max", 2600.0)]),
+                ("clocks that fell", self.on_gpu, "clocks of a figure", [(f"figures/{clock}/gpu/sm_clock_mhz/min", 1985.0)])):
+            with self.subTest(forged=name):
+                forged = self.write("forged.json", signed(changed(report, *changes)))
+                faults = judge.judge(forged)[1]
+                self.assertTrue(any(words in fault for fault in faults), faults)
+        dg = report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/dg/acoustics-7-gpu.json"))
+        self.assertEqual(judge.problem_faults(dg), [])
+        for path, value, words in (("parameters/box", [64, 64, 64], "elements: expected 1572864"),
+                                   ("parameters/order", 3, "nodes: expected"), ("figures/0/seconds/median", 1e-9, "and its seconds give"),
+                                   ("figures/0/gbytes_per_s", times(2), " GB/s, and ")):
+            self.assertIn(words, "".join(judge.problem_faults(changed(dg, (path, value)))))
+        multigrid = report_file.load(os.path.join(ROOT, "validation/results/h100.tar.xz/h100/multigrid-stages.json"))
+        self.assertEqual(judge.problem_faults(multigrid), [])
+        self.assertIn("s each, and the figure took", "".join(judge.problem_faults(changed(multigrid, ("solves/0/seconds", times(0.1))))))
+
+    def test_a_run_before_its_revision_was_made_is_refused(self):
+        head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], check=False, capture_output=True, text=True).stdout.strip()
+        if not head:
+            self.skipTest("no repository")
+        early = changed(self.honest, ("build/revision", head), ("run/date", "2001-01-01T00:00:00Z"))
+        self.assertIn("run on 2001-01-01, before its revision was made", self.judge().origin_faults(early, None, []))
+        self.assertEqual(self.judge().origin_faults(changed(early, ("run/date", "2100-01-01T00:00:00Z")), None, []),
+                         ["run in the future, 2100-01-01T00:00:00Z"])
+
+    def test_reports_that_contradict_each_other_are_refused(self):
+        first, second = self.a_run(1.0), self.a_run(1.01)
+        windows = ["solves/0/timing"] + [f"figures/{i}/seconds" for i in range(len(first["figures"]))]
+        every = ["solves/0/seconds"] + [f"{window}/{k}" for window in windows for k in ("min", "median", "max")]
+        slower = changed(first, *[(path, times(1.02)) for path in every], ("fom/value", times(1 / 1.02)),
+                         ("solves/0/gflops", times(1 / 1.02)), ("run/date", second["run"]["date"]))
+        for name, other, words in (
+                ("all times in one proportion", slower, "or all in one proportion: one run, not two"),
+                ("times of a figure", changed(second, ("figures/0/seconds", first["figures"][0]["seconds"])), "one run, not two"),
+                ("another machine", changed(second, ("machine/cpu", "Wonder 9000")), "run on 'Wonder 9000'"),
+                ("other links", changed(second, ("gauge/plaquette", times(1.0001))), "and the same program made 0.598"),
+                ("at the same time", changed(second, ("run/date", first["run"]["date"])), "at the same time")):
+            with self.subTest(forged=name):
+                long = [changed(r, ("class/work_seconds", 30.0)) for r in (first, other)] if name == "at the same time" else [first, other]
+                status, out = validate(self.folder(long))
+                self.assertEqual(status, 1, out)
+                self.assertIn(words, out)
+        runs = [{"report": "0.json", "fom": first["fom"]["value"]}, {"report": "1.json", "fom": 1e9}, {"report": "2.json", "fom": 1.0}]
+        status, out = validate(self.folder([first, second], runs=runs))
+        self.assertEqual(status, 1, out)
+        self.assertIn("1.json has figure of merit 1000000000.0, the report", out)
+        self.assertIn("expected 2.json, which it names, found no such report", out)
+
     def test_a_text_that_was_changed_is_refused(self):
         text = re.sub(r'"cpu": "[^"]*"', '"cpu": "Wonder 9000"', signed(self.honest).decode())
         status, out = validate(self.write("r.json", text.encode()))
@@ -186,7 +252,7 @@ class Validate(CommandLineTest):
     def test_plaquettes_of_other_links_of_the_class_are_told(self):
         judge, remarks = self.judge(), []
         light = judge.problem_of("multigrid", "device", "medium")
-        for thin, faults, words in ((0.593804665413, 0, 0), (0.5935, 0, 1), (0.5944, 1, 0), (0.5931, 0, 1), (0.593, 1, 0)):
+        for thin, faults, words in ((0.593681319287, 0, 0), (0.5935, 0, 1), (0.5944, 1, 0), (0.5931, 0, 1), (0.593, 1, 0)):
             gauge, remarks = {"plaquette": 0.96, "stout": {"plaquette_before": thin}}, []
             found = judge.plaquette_faults(light, gauge, "device", remarks)
             self.assertEqual((len(found), len(remarks)), (faults, words), (thin, found, remarks))
@@ -218,6 +284,14 @@ class Validate(CommandLineTest):
         self.assertEqual(self.judge().joules_a_solve(report), 5.0)
         report = changed(report, ("solves/0/gpu", {"seconds": 1.0, "energy_joule_of_all_ranks": 600.0}))
         self.assertEqual(self.judge().joules_a_solve(report), 55.0)
+        series = {"solver": "multigrid", "columns": 12 * [{}], "host_energy": window}
+        both = [{**series, "seconds": 2.0}, {**series, "seconds": 1.0, "energy_joule_a_solve": 7.0},
+                {**series, "solver": "bicgstab", "seconds": 0.5}]
+        self.assertEqual(self.judge().joules_a_solve(changed(report, ("app", "multigrid"), ("solves", both))), 12.0)
+        overlap = changed(report, ("app", "overlap-propagator"), ("solves", 4 * [{}]), ("stages", 2 * [{"host_energy": window}]))
+        self.assertEqual(self.judge().joules_a_solve(overlap), 30.0)
+        backward = changed(report, ("stages", [{"name": "modes of H", "host_energy": {**window, "energy_joule": -60.0}}]))
+        self.assertIn("energy of the hosts in 'modes of H'", self.judge().host_energy_faults(backward)[0])
 
     @staticmethod
     def judge():
@@ -245,18 +319,23 @@ class Validate(CommandLineTest):
         return folder
 
     def a_run(self, factor, ranks=1):
-        """The honest run again, in other times."""
-        slower = [(f"solves/0/{key}", times(factor)) for key in
-                  ("seconds", "timing/median", "timing/min", "timing/max", "reference_seconds")]
+        """The honest run again, in other times that no factor explains, an hour after the one before."""
+        self.runs = getattr(self, "runs", 0) + 1
+        slower = [(f"solves/0/{key}", times(factor)) for key in ("seconds", "timing/median", "reference_seconds")]
+        slower += [("solves/0/timing/min", times(0.9 * factor)), ("solves/0/timing/max", times(1.1 * factor + 1e-4 * self.runs))]
+        slower += [(f"figures/{i}/seconds/max", times(1.1 + 1e-3 * self.runs)) for i in range(len(self.honest["figures"]))]
+        slower += [(f"figures/{i}/ranks", ranks) for i in range(len(self.honest["figures"]))]
         return changed(self.honest, *slower, ("fom/value", times(1 / factor)), ("solves/0/gflops", times(1 / factor)),
-                       ("machine/ranks", ranks))
+                       ("class/work_seconds", times(factor)), ("machine/ranks", ranks), ("parameters/grid", [1, 1, 1, ranks]),
+                       ("run/date", f"2026-01-01T{self.runs:02}:00:00Z"))
 
     def test_runs_of_a_submission_are_repeated_and_no_copies(self):
         for reports, status, words in (([1.0, 1.01], 0, ["VALIDATED  PASSED"]),
                                        ([1.0], 1, ["expected 2 runs or more, found 1"]),
                                        ([1.0, 1.01, 1.01], 1, ["one run, not two"])):
             with self.subTest(reports=reports):
-                found, out = validate(self.folder([self.a_run(f) for f in reports]))
+                runs = {f: self.a_run(f) for f in reports}
+                found, out = validate(self.folder([runs[f] for f in reports]))
                 self.assertEqual(found, status, out)
                 for word in words:
                     self.assertIn(word, out)
@@ -299,6 +378,7 @@ class Validate(CommandLineTest):
         status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], energy=""))
         self.assertEqual(status, 1, out)
         self.assertIn("expected 'energy'", out)
+        self.assertIn("\nenergy      hosts: ", out)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/coarse-gpu/8_library.cpp: like 7_half, but by the library (gpu/coarse/coarse_operator.hpp). Matrices are tiles
-// of 16 rows in IEEE's 16 bits, and tensor cores multiply them where there are columns enough.
+// ladder/coarse-gpu/10_library.cpp: like 9_half, but by the library (gpu/coarse/coarse_operator.hpp). It takes any
+// number of columns and of numbers a site; plain multiply-adds serve one column, from the same tiles.
 #include "gpu/coarse/coarse_operator.hpp"
 
 #include "gpu/context.hpp"
@@ -75,7 +75,7 @@ class library : public coarse_rung<order::by_rows> {
   gpu::coarse_field<float> x_, y_;
 };
 
-const add<library> rung_8("coarse-gpu", 8, "the library", 3e-3, "like 7, by gpu/coarse, with tensor cores");
+const add<library> rung_10("coarse-gpu", 10, "the library", 3e-3, "like 9, by gpu/coarse, for any number of columns");
 
 }  // namespace
 }  // namespace ladder::coarse_gpu
