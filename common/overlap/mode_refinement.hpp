@@ -38,6 +38,7 @@ struct refinement_goal {
   double final_delta = 1e-9;                  ///< accuracy of the sign function that judges them
   double pairs_from = 1e300, pairs_to = 0.0;  ///< partners of e between these have goals too:
   std::function<double(double e)> of_partner = nullptr;
+  double of_eigenvalues = 1.0;  ///< what products of a correction may leave in e
 };
 
 /// Improves eigenvectors that are roughly known, until their residuals are within a goal: v loses t, where
@@ -173,10 +174,11 @@ class mode_refinement {
       project_(out);
     };
     conjugate_gradients(function_operator<decltype(off_modes)>{off_modes}, t, residual, rule);
-    double longest = 0.0;  // of t, in units of the goals
+    double longest = 0.0;  // of t, in units of what its products may err by
     const auto norms2_of_t = host_values(norm2(t));
     for (std::size_t k = 0; k < places.size(); ++k)
-      longest = std::max(longest, std::sqrt(norms2_of_t[k].re) / goal_.of(eigenvalue_of(places[k])));
+      longest = std::max(longest, std::sqrt(norms2_of_t[k].re) /
+                                      std::min(goal_.of(eigenvalue_of(places[k])), 50.0 * goal_.of_eigenvalues));
     if (!(longest > 0.0) || !std::isfinite(longest)) return;
     Field products = like(t), others = like(t);
     apply_to_block(square_.sign(), square_.chirality(), t, products, &others, std::clamp(0.02 / longest, 1e-10, 1e-3),
@@ -214,7 +216,8 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<Field>&
   const double goal =
       search.tolerance > 1e-8 ? std::max(1e-8, std::min(0.1 * search.tolerance, enough)) : 0.3 * search.tolerance;
   const refinement_goal one_goal{.of = [goal](double) { return goal; },
-                                 .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance))};
+                                 .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance)),
+                                 .of_eigenvalues = 0.1 * search.zero};
   mode_refinement<Sign, Field>(square, found, others, project, one_goal, search, width).run();
 }
 

@@ -81,6 +81,12 @@ inline double tolerance_of_partner(double e, double tolerance, double delta = 0.
   return tolerance * std::max(1.0, 2.0 / std::sqrt(s)) + 2.0 * (2.0 + delta) * delta / std::sqrt(s);
 }
 
+/// Returns the accuracy of the sign function where vectors of e below half of `expected` are sought. It moves an e by
+/// twice that at most: by less than a seventh of a quarter of `expected`, which tells them from others.
+inline double accuracy_in_complement(double expected) {
+  return detail::rounded_down(std::clamp(expected / 60.0, 1e-5, 3e-3));
+}
+
 /// What random vectors tell of D^+ D off known modes.
 struct complement_probe {
   double lowest = 4.0;   ///< no less than the least e there

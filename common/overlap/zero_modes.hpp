@@ -23,7 +23,7 @@ namespace detail {
 template <class V, class Sign, class Field>
 Field lowest_in_complement(const chiral_square<Sign>& square, const Field& known, double expected,
                            const overlap_mode_search& search, const random_fill<V>& fill, int p) {
-  constexpr double delta = 1e-5;
+  const double delta = accuracy_in_complement(expected);
   const restart_sizes sizes{.keep = 2 * p + 4, .most = p > 1 ? 66 : 48, .block = p, .cycles = 12};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + p);
   assign(off, known);
@@ -80,9 +80,10 @@ chiral_modes<Field> search_in_complement(const Sign& sign, int chirality, const 
   while (!(search.interrupted && search.interrupted())) {
     const Field all = side_by_side(known, found.vectors);
     const int block = found.vectors.columns() == 0 ? 1 : 4;
-    const Field fresh = sign.is_single(1e-5) ? lowest_in_complement<InnerField>(square, all, expected, search,
-                                                                                converted_fill<InnerField>(fill), block)
-                                             : lowest_in_complement<Field>(square, all, expected, search, fill, block);
+    const Field fresh =
+        sign.is_single(accuracy_in_complement(expected))
+            ? lowest_in_complement<InnerField>(square, all, expected, search, converted_fill<InnerField>(fill), block)
+            : lowest_in_complement<Field>(square, all, expected, search, fill, block);
     if (fresh.columns() == 0) break;
     found.vectors = side_by_side(found.vectors, fresh);
     // A block finds as many copies as it has vectors: fewer are all.
