@@ -150,7 +150,7 @@ bool takes_many_directions(const overlap_options& options, double volume) {
   overlap_options one = options;
   one.preconditioner.batch = 1;
   one.preconditioner.inner_steps = 4;
-  return expected_directions(one, volume, 1e-8) >= 35.0;
+  return expected_directions(one, volume, 1e-8) >= 28.0;
 }
 
 double time_of_preconditioned(const overlap_options& options, double lowest, double highest, double directions,

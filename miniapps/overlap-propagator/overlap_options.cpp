@@ -154,7 +154,7 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
             "a of the preconditioner M^-1 + a, near 1 / (2 rho)", {0.0, 2.0});
   line.integer("--inner-steps", options.preconditioner.inner_steps,
                "Steps of GCR on D(m) with a cheap sign function, in the preconditioner; 0 for M^-1 + a alone. If not "
-               "given: 8 where a column alone would take 35 directions or more with 4",
+               "given: 8 where a column alone would take 28 directions or more with 4",
                0, 50);
   line.real("--inner-delta", options.preconditioner.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3});
   line.integer("--directions", options.preconditioner.directions,
