@@ -382,21 +382,29 @@ class residual_minimiser {
   double alpha() const { return alpha_; }
   double beta() const { return beta_; }
 
-  /// Takes the directions into account that are new in the space.
+  /// Takes the directions into account that are new in the space. Partners that are nearly combinations of other
+  /// directions, as those of modes of D, are left out: large multiples of them would add errors of images.
   template <class Space>
   void update(const Space& space) {
-    normal_ = space.normal_matrix(alpha_, beta_);
-    const int before = q_.rows(), all = normal_.rows(), each = space.rows_of_direction();
-    host_matrix longer(all, q_.columns());
-    if (q_.columns() > 0) set_block(longer, 0, 0, q_);
-    q_ = std::move(longer);
-    constexpr int at_once = 64;  // eigenpairs of many take long
+    constexpr double least_of_partners = 1e-2;
+    const int before = q_.rows(), each = space.rows_of_direction();
+    enlarge(space);
+    const int all = normal_.rows();
     for (int from = before; from < all; from += at_once)
       for (int which = 0; which < each; ++which) {
         std::vector<int> fresh;
         for (int i = from + which; i < std::min(all, from + at_once); i += each) fresh.push_back(i);
-        grow(fresh, which > 0);
+        host_matrix units(all, static_cast<int>(fresh.size()));
+        for (int j = 0; j < units.columns(); ++j) units(fresh[static_cast<std::size_t>(j)], j).re = 1.0;
+        grow(units, which > 0 ? least_of_partners : 0.0);
       }
+  }
+  /// Does the same with the combinations that another one has chosen: those that are new there.
+  template <class Space>
+  void update(const Space& space, const residual_minimiser& other) {
+    enlarge(space);
+    for (; taken_ < other.q_.columns(); taken_ += std::min(at_once, other.q_.columns() - taken_))
+      grow(block_of(other.q_, 0, taken_, other.q_.rows(), std::min(at_once, other.q_.columns() - taken_)), 0.0);
   }
   /// Returns the y of each column.
   /// \param zb, wb  Z^+ b and W^+ b
@@ -423,38 +431,43 @@ class residual_minimiser {
   }
   host_matrix solution(const host_matrix& right) const { return product(q_, adjoint_product(q_, right)); }
 
-  /// Makes the images of new directions orthonormal, and orthogonal to those of the others. Directions whose images are
-  /// combinations of others tell nothing. Partners are left out where they are nearly so, as those of modes of D: large
-  /// multiples of them would add errors of images.
-  void grow(const std::vector<int>& fresh, bool are_partners) {
-    constexpr double least_of_partners = 1e-4;
-    const host_matrix new_columns = columns_of(normal_, fresh);
-    const auto rows_of = [&](const host_matrix& a) { return adjoint(columns_of(adjoint(a), fresh)); };
-    host_matrix left = rows_of(new_columns), along(q_.columns(), left.columns());
+  template <class Space>
+  void enlarge(const Space& space) {
+    normal_ = space.normal_matrix(alpha_, beta_);
+    host_matrix longer(normal_.rows(), q_.columns());
+    if (q_.columns() > 0) set_block(longer, 0, 0, q_);
+    q_ = std::move(longer);
+  }
+  /// Makes the images of some combinations of directions orthonormal, and orthogonal to those of the others. Those
+  /// whose images are combinations of others tell nothing.
+  /// \param least  square of the least part of an image that others lack
+  void grow(const host_matrix& candidates, double least) {
+    const host_matrix images = product(normal_, candidates);
+    host_matrix left = adjoint_product(candidates, images), along(q_.columns(), left.columns());
     double longest = 0.0;
     for (int i = 0; i < left.rows(); ++i) longest = std::max(longest, left(i, i).re);
     if (q_.columns() > 0) {
-      along = adjoint_product(q_, new_columns);
+      along = adjoint_product(q_, images);
       const host_matrix known = adjoint_product(along, along);
       for (int j = 0; j < left.columns(); ++j)
         for (int i = 0; i < left.rows(); ++i) left(i, j) = left(i, j) - known(i, j);
     }
-    const host_matrix chosen =
-        detail::directions_above(left, std::max(1e-13 * longest, are_partners ? least_of_partners : 0.0));
+    const host_matrix chosen = detail::directions_above(left, std::max(1e-13 * longest, least));
     if (chosen.columns() == 0) return;
     host_matrix larger(q_.rows(), q_.columns() + chosen.columns());
+    if (q_.columns() > 0) set_block(larger, 0, 0, q_);
+    host_matrix fresh = product(candidates, chosen);
     if (q_.columns() > 0) {
       host_matrix minus = product(q_, product(along, chosen));
       scale_columns(minus, std::vector<double>(static_cast<std::size_t>(minus.columns()), -1.0));
-      set_block(larger, 0, 0, q_);
-      set_block(larger, 0, q_.columns(), minus);
+      fresh = sum(fresh, minus);
     }
-    for (int j = 0; j < chosen.columns(); ++j)
-      for (int i = 0; i < chosen.rows(); ++i)
-        larger(fresh[static_cast<std::size_t>(i)], q_.columns() + j) += chosen(i, j);
+    set_block(larger, 0, q_.columns(), fresh);
     q_ = std::move(larger);
   }
 
+  static constexpr int at_once = 64;  // eigenpairs of many take long
+  int taken_ = 0;                     ///< columns of the other's q_
   double alpha_, beta_;
   host_matrix normal_, q_;  ///< A^+ A; A Q is orthonormal
 };
@@ -851,7 +864,7 @@ class preconditioned_solver {
         copy(r, view(*b_, sources.back(), 1));
       }
       if (k == 0) continue;
-      minimisers_[i].update(space_);
+      minimisers_[i].update(space_, along_);
       const host_matrix found = minimisers_[i].solve(columns_of(zb_, sources), columns_of(wb_, sources));
       for (std::size_t s = 0; s < slots.size(); ++s) {
         const int to = slots[s] * mass_count() + m;

@@ -42,8 +42,6 @@ concept overlap_backend =
       typename Backend::template hermitian_wilson<float>;
       typename Backend::template hermitian_wilson<plaquette::half>;
       same.ctx;  // the lattice that fields live on
-      // Whether H is made in half precision for cheap sign functions, because it is faster there.
-      { Backend::signs_in_half } -> std::convertible_to<bool>;
       { same.template kernel<double>(action, reconstruct::none) };
       // A field for the basis of a search, in memory of the host or not; and bytes that lie there.
       { library.template basis<double>(field_shape{}, true) } -> std::same_as<typename Backend::template field<double>>;
@@ -103,8 +101,7 @@ class overlap_solver_of final : public overlap_solver {
   overlap_solver_of(Backend backend, const overlap_settings& settings)
       : backend_(std::make_shared<Backend>(std::move(backend))),
         settings_(settings),
-        kernel_(make_kernel<double>(), make_kernel<float>(),
-                settings.half_precision || Backend::signs_in_half ? make_kernel<plaquette::half>() : nullptr),
+        kernel_(make_kernel<double>(), make_kernel<float>(), make_kernel<plaquette::half>()),
         shape_(backend_->ctx, field_shape{4, 3, site_subset::full, 1}) {
     if (!(settings.rho > 0.0 && settings.rho < 2.0))
       throw input_error("overlap solver: expected rho between 0 and 2, found " + std::to_string(settings.rho));
@@ -411,7 +408,8 @@ class overlap_solver_of final : public overlap_solver {
     };
     if (number == precision::double_) return use(kernel_.as_double(), x);
     if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
-    if (!settings_.half_precision) throw input_error("overlap solver: expected settings with half_precision, found none");
+    if (!settings_.half_precision)
+      throw input_error("overlap solver: expected settings with half_precision, found none");
     return use(kernel_.half(), rounded(as<HalfField>));
   }
 

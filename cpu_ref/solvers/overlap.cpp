@@ -18,7 +18,6 @@ namespace {
 
 /// See overlap_backend.
 struct cpu_overlap_backend : solver_backend {
-  static constexpr bool signs_in_half = false;
   template <class T>
   using hermitian_wilson = cpu::hermitian_wilson<T>;
 

@@ -20,7 +20,6 @@ namespace {
 
 /// See overlap_backend.
 struct gpu_overlap_backend : solver_backend {
-  static constexpr bool signs_in_half = true;
   template <class T>
   using hermitian_wilson = gpu::hermitian_wilson<T>;
 
