@@ -141,7 +141,8 @@ double expected_directions(const overlap_options& options, double volume, double
   // Eight inner steps took 41 directions for 65 on 24^3x64.
   const int steps = options.preconditioner.inner_steps;
   const double of_steps = steps > 0 ? std::pow(4.0 / steps, 0.65) : 2.6;
-  constexpr double of_partners = 0.82;  // counted later: 168 directions for 203 on 8^3x16, 182 for 218 on 6^3x12
+  // Of partners, counted later: 168 directions for 203 on 8^3x16, 182 for 218 on 6^3x12; none with more inner steps.
+  const double of_partners = steps > 0 && steps <= 4 ? 0.82 : 1.0;
   return of_partners * std::max(15.0, of_mass * of_volume * share_of_directions_in_batch(options.preconditioner)) *
          of_steps * std::log(tolerance) / std::log(1e-8);
 }
