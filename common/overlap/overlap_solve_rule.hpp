@@ -46,7 +46,7 @@ struct overlap_preconditioner {
 };
 
 /// Returns how many vectors the storage of a search space grows by, of columns that are solved for together.
-inline int block_length_of(int columns) { return std::clamp(4 * columns, 8, 32); }
+inline int block_length_of(int columns) { return std::clamp(2 * columns, 8, 32); }
 
 /// How many of some columns are solved for before the others, which begin with directions of these.
 inline int leading_columns(int columns) { return std::max(1, columns / 6); }

@@ -139,8 +139,17 @@ class sign_function {
     if (is_mixed(delta, precision)) {
       // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
       // they go without the modes.
-      return apply_without_modes(y, x, modes_,
-                                 [&](Field& z, const Field& rest) { apply_to_rest(z, rest, delta, precision); });
+      host_matrix missing = overlaps(modes_, x);
+      Field rest = like(x);
+      copy(rest, x);
+      subtract_combinations(rest, modes_, missing.numbers());
+      apply_to_rest(y, rest, delta, precision);
+      const host_matrix c = overlaps(modes_, y);
+      scale_rows(missing, signs());
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < modes_.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
+      add_combinations(y, modes_, missing.numbers());
+      return;
     }
     Field both = like(x, 2 * n);
     Field before = view(both, 0, n), after = view(both, n, n);
@@ -160,11 +169,6 @@ class sign_function {
   void apply(InnerField& y, const InnerField& x, double delta) const {
     const int n = x.columns();
     h_.count().sign_applications += n;
-    if (modes_.columns() > 0 && single_modes_->columns() == 0) {
-      *single_modes_ = like(modes_, modes_.columns(), as<InnerField>);
-      convert(*single_modes_, modes_);
-    }
-    if (is_half(delta)) return apply_in_half(y, x, delta);
     InnerField both = like(x, 2 * n);
     InnerField before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
@@ -179,7 +183,12 @@ class sign_function {
       copy(part, b1);
     });
     copy(y, after);
-    if (modes_.columns() > 0) replace_modes(y, *single_modes_, both);
+    if (modes_.columns() == 0) return;
+    if (single_modes_->columns() == 0) {
+      *single_modes_ = like(modes_, modes_.columns(), as<InnerField>);
+      convert(*single_modes_, modes_);
+    }
+    replace_modes(y, *single_modes_, both);
   }
   /// Gives back the memory of this copy.
   void forget_single_modes() const { *single_modes_ = like(modes_, 0, as<InnerField>); }
@@ -193,39 +202,6 @@ class sign_function {
   }
   int first_single_order(double delta) const {
     return first_order_in_single(polynomial(delta), delta, options_.low_share);
-  }
-  /// Whether all of it may be in half precision, where H is there in it.
-  bool is_half(double delta) const {
-    return h_.has_half() && first_order_in_half(polynomial(delta), delta, options_.low_share) == 0;
-  }
-  void apply_in_half(InnerField& y, const InnerField& x, double delta) const {
-    const minimax_polynomial& p = polynomial(delta);
-    apply_without_modes(y, x, *single_modes_, [&](InnerField& z, const InnerField& rest) {
-      in_batches(x.columns(), batch_of(x.columns()), [&](int first, int count) {
-        InnerField part = view(z, first, count);
-        HalfField psi = like(rest, count, as<HalfField>), b1 = like(psi), b2 = like(psi);
-        convert(psi, view(rest, first, count));
-        begin(p, b1, b2, psi);
-        recur(h_.half(), p, p.degree() - 1, 1, b1, b2, psi);
-        finish(h_.half(), p, b1, b2, psi);
-        convert(part, b1);
-      });
-    });
-  }
-  /// Computes y by approximate(y, rest), of what x has outside the modes, and adds what belongs to them.
-  template <class V, class Approximate>
-  void apply_without_modes(V& y, const V& x, const V& modes, const Approximate& approximate) const {
-    if (modes.columns() == 0) return approximate(y, x);
-    host_matrix missing = overlaps(modes, x);
-    V rest = like(x);
-    copy(rest, x);
-    subtract_combinations(rest, modes, missing.numbers());
-    approximate(y, rest);
-    const host_matrix c = overlaps(modes, y);
-    scale_rows(missing, signs());
-    for (int j = 0; j < x.columns(); ++j)
-      for (int i = 0; i < modes.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
-    add_combinations(y, modes, missing.numbers());
   }
   int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
 

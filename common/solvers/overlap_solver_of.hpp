@@ -101,7 +101,8 @@ class overlap_solver_of final : public overlap_solver {
   overlap_solver_of(Backend backend, const overlap_settings& settings)
       : backend_(std::make_shared<Backend>(std::move(backend))),
         settings_(settings),
-        kernel_(make_kernel<double>(), make_kernel<float>(), make_kernel<plaquette::half>()),
+        kernel_(make_kernel<double>(), make_kernel<float>(),
+                settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
         shape_(backend_->ctx, field_shape{4, 3, site_subset::full, 1}) {
     if (!(settings.rho > 0.0 && settings.rho < 2.0))
       throw input_error("overlap solver: expected rho between 0 and 2, found " + std::to_string(settings.rho));
@@ -408,8 +409,7 @@ class overlap_solver_of final : public overlap_solver {
     };
     if (number == precision::double_) return use(kernel_.as_double(), x);
     if (number == precision::single) return use(kernel_.as_single(), rounded(as<InnerField>));
-    if (!settings_.half_precision)
-      throw input_error("overlap solver: expected settings with half_precision, found none");
+    if (!kernel_.has_half()) throw input_error("overlap solver: expected settings with half_precision, found none");
     return use(kernel_.half(), rounded(as<HalfField>));
   }
 
