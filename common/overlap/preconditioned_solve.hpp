@@ -55,15 +55,16 @@ struct direction_block {
     set_block(all, size, 0, overlaps(images(), x));
     return all;
   }
-  /// Computes x += Z C + W E.
-  void add(Field& x, const host_matrix& c, const host_matrix& e) const {
-    if (!is_full()) {
+  /// Computes x += Z C and, where it is given, x += W E.
+  void add(Field& x, const host_matrix& c, const host_matrix* e) const {
+    if (e == nullptr || !is_full()) {
       add_combinations(x, directions(), c.numbers());
-      return add_combinations(x, images(), e.numbers());
+      if (e != nullptr) add_combinations(x, images(), e->numbers());
+      return;
     }
     host_matrix all(2 * size, c.columns());
     set_block(all, 0, 0, c);
-    set_block(all, size, 0, e);
+    set_block(all, size, 0, *e);
     add_combinations(x, both, all.numbers());
   }
 };
@@ -104,7 +105,8 @@ inline host_matrix directions_above(const host_matrix& gram, double least) {
 /// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks. Directions whose images are no
 /// better than single precision may be kept in it.
 ///
-/// Each z has a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, for sign(H)^2 =
+/// Each z may have a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, for
+/// sign(H)^2 =
 /// 1. On low modes of D, s is about -gamma_5 z, so that one sign function finds both of their chiralities. Partners are
 /// not stored: products with them are those of z and D z with gamma_5 x. In matrices the row of a direction is followed
 /// by that of its partner.
@@ -112,7 +114,7 @@ template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
   /// \param first         directions to begin with, which copies of this space share; may have none
-  /// \param has_partners  false where sign(H)^2 is not 1
+  /// \param has_partners  whether each direction has one, which needs sign(H)^2 = 1
   search_space(const direction_block<Field>& first, bool has_partners) : each_(has_partners ? 2 : 1) {
     if (first.size == 0) return;
     blocks_.push_back(first);
@@ -151,7 +153,7 @@ class search_space {
   template <class Minimiser>
   void project(Field& t, const Minimiser& along) const {
     for (int pass = 0; pass < 2 && size_ > 0; ++pass) {
-      const auto [zt, wt] = products_with(t);
+      const auto [zt, wt] = products_with(t, false);
       host_matrix c = along.solve(zt, wt);
       scale_rows(c, std::vector<double>(static_cast<std::size_t>(c.rows()), -1.0));
       add(t, c);
@@ -214,8 +216,9 @@ class search_space {
   }
 
   /// Returns Z^+ b and W^+ b, of b in either precision.
+  /// \param of_images  false: zeros in place of W^+ b will do
   template <field_batch X>
-  std::pair<host_matrix, host_matrix> products_with(const X& b) const {
+  std::pair<host_matrix, host_matrix> products_with(const X& b, bool of_images = true) const {
     const X twice = doubled(b);
     converted_once<X, other<X>> in(twice);
     std::pair<host_matrix, host_matrix> all{host_matrix(dimension(), b.columns()),
@@ -224,10 +227,15 @@ class search_space {
     for (const auto& any : blocks_)
       std::visit(
           [&]<class V>(const direction_block<V>& block) {
-            const auto [of_z, of_w] = sorted(block.products(in.template as_blocks_of<V>()));
-            set_block(all.first, row, 0, of_z);
-            set_block(all.second, row, 0, of_w);
-            row += of_z.rows();
+            const V& x = in.template as_blocks_of<V>();
+            if (of_images || each_ == 2) {  // partners are combinations of images too
+              const auto [of_z, of_w] = sorted(block.products(x));
+              set_block(all.first, row, 0, of_z);
+              set_block(all.second, row, 0, of_w);
+            } else {
+              set_block(all.first, row, 0, overlaps(block.directions(), x));
+            }
+            row += each_ * block.size;
           },
           any);
     return all;
@@ -256,7 +264,8 @@ class search_space {
       for (const auto& any : blocks_)
         std::visit(
             [&]<class V>(const direction_block<V>& block) {
-              host_matrix of_z(block.size, each_ * n), of_w(block.size, each_ * n);
+              const bool has_images = e != nullptr || each_ == 2;
+              host_matrix of_z(block.size, each_ * n), of_w(has_images ? block.size : 0, each_ * n);
               for (int j = 0; j < n; ++j)
                 for (int i = 0, k = row; i < block.size; ++i, k += each_) {
                   of_z(i, j) = c(k, from + j);
@@ -265,10 +274,13 @@ class search_space {
                   of_z(i, n + j) = -c(k + 1, from + j);
                   of_w(i, n + j) = e == nullptr ? c(k + 1, from + j) : c(k + 1, from + j) + (*e)(k + 1, from + j);
                 }
-              if constexpr (std::same_as<V, X>)
-                add_to(same, part, block, of_z, of_w);
+              const host_matrix* const w = has_images ? &of_w : nullptr;
+              if constexpr (!std::same_as<V, X>)
+                add_to(converted, part, block, of_z, w);
+              else if (each_ == 1)
+                block.add(part, of_z, w);
               else
-                add_to(converted, part, block, of_z, of_w);
+                add_to(same, part, block, of_z, w);
               row += each_ * block.size;
             },
             any);
@@ -351,7 +363,7 @@ class search_space {
   }
   template <class V, class X>
   void add_to(std::optional<V>& sum, const X& x, const direction_block<V>& block, const host_matrix& of_z,
-              const host_matrix& of_w) const {
+              const host_matrix* of_w) const {
     if (!sum) {
       sum = like(x, each_ * x.columns(), as<V>);
       zero(*sum);
