@@ -80,16 +80,24 @@ class sign_function {
   /// Where nothing helps, double does all. Returns the largest error. Collective.
   /// \param interrupted  asked between sign functions, or null; true ends the calibration
   double calibrate(const Field& x, double delta, const std::function<bool()>& interrupted = nullptr) {
+    Field exact = like(x), as_double = like(x);
+    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::as_double);
+    apply(as_double, x, delta, sign_precision::as_double);
+    return calibrate(x, exact, as_double, delta, interrupted);
+  }
+  /// Does the same where both are known.
+  /// \param exact      sign(H) x, far more accurate than delta
+  /// \param as_double  what this function makes of x in double, to delta
+  double calibrate(const Field& x, const Field& exact, const Field& as_double, double delta,
+                   const std::function<bool()>& interrupted = nullptr) {
     constexpr double allowed = 0.85, aim = 0.8;
     constexpr int most_steps = 20;
-    Field exact = like(x), as_double = like(x), y = like(x), d = like(x);
+    Field y = like(x), d = like(x);
     const auto largest = [&](const Field& a, const Field& b) {
       double worst = 0.0;
       for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
       return worst / delta;
     };
-    apply(exact, x, std::max(1e-13, 1e-3 * delta), sign_precision::as_double);
-    apply(as_double, x, delta, sign_precision::as_double);
     const double truncation = largest(as_double, exact);
     const auto is_free = [&] {
       return options_.precision != sign_precision::as_double && options_.method == sign_method::polynomial;

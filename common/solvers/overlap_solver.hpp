@@ -82,6 +82,13 @@ class sign_operator {
 };
 using sign_handle = std::shared_ptr<const sign_operator>;
 
+/// What a calibration compares with, columns as those of the unit vectors x.
+struct sign_samples {
+  vectors_handle x;
+  vectors_handle exact;      ///< sign(H) x, far more accurate than delta
+  vectors_handle as_double;  ///< what the sign function makes of x in double, to delta
+};
+
 /// x without its part along the modes of H, and what sign(H) makes of that, from sign(H) x less the modes' exact share.
 struct sign_of_rest {
   vectors_handle x, image;
@@ -163,10 +170,15 @@ class overlap_solver {
   virtual sign_handle sign(const kernel_modes& modes, const sign_options& options = {}) const = 0;
   /// Returns how many columns at once take the least time each: 1, 2, 4 or 12.
   virtual int fastest_batch(const sign_handle& sign) = 0;
-  /// Returns the same sign function where low precision does as much as keeps the error on unit vectors x below delta.
-  virtual sign_handle calibrated(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
+  /// Returns the same sign function where low precision does as much as keeps the error on the samples below delta.
+  virtual sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const = 0;
   virtual sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
-  virtual overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
+  /// \param image  what the sign function makes of x to delta, or null
+  virtual overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta,
+                                  const vectors_handle& image) const = 0;
+  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta) const {
+    return algebra(sign, x, delta, nullptr);
+  }
 
   // --- modes of D
 

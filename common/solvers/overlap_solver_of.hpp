@@ -240,9 +240,10 @@ class overlap_solver_of final : public overlap_solver {
     }
     return fastest;
   }
-  sign_handle calibrated(const sign_handle& sign, const vectors_handle& x, double delta) const override {
+  sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const override {
     sign_type changed = function_of(sign);
-    changed.calibrate(fields_of<Field>(x), delta, settings_.interrupted);
+    changed.calibrate(fields_of<Field>(samples.x), fields_of<Field>(samples.exact), fields_of<Field>(samples.as_double),
+                      delta, settings_.interrupted);
     return handle_of_sign(std::move(changed));
   }
   sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const override {
@@ -261,17 +262,23 @@ class overlap_solver_of final : public overlap_solver {
     }
     return {handle_of(std::move(rest)), handle_of(std::move(y))};
   }
-  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
+  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& vectors, double delta,
+                          const vectors_handle& image) const override {
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
     const Field& x = fields_of<Field>(vectors);
     const int n = x.columns();
     // [x, gamma_5 x] -> [D x, D gamma_5 x]; then [gamma_5 D x, D^+ x]. D^+ = gamma_5 D gamma_5, as D computes it.
     Field in = like(x, 2 * n), out = like(in);
-    Field in_first = view(in, 0, n), in_rest = view(in, n, n);
-    const Field out_first = view(out, 0, n), out_rest = view(out, n, n);
+    Field in_first = view(in, 0, n), in_rest = view(in, n, n), out_first = view(out, 0, n), out_rest = view(out, n, n);
     copy(in_first, x);
     gamma5(in_rest, x);
-    d.apply(out, in, delta);
+    if (image) {  // D x = x + gamma_5 sign(H) x
+      gamma5(out_first, fields_of<Field>(image));
+      axpy(out_first, uniform_scalars(x, 1.0), x);
+      d.apply(out_rest, in_rest, delta);
+    } else {
+      d.apply(out, in, delta);
+    }
     gamma5(in_first, out_first);
     gamma5(in_rest, out_rest);
     Field sum = like(x);  // gamma_5 D x + D gamma_5 x

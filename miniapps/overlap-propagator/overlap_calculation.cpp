@@ -95,12 +95,8 @@ sign_handle make_sign_function(overlap_stages& stages, const kernel_modes& modes
   sign_record record = describe(*sign, choice.delta);
   const bool is_usable = choice.range_holds() || choice.is_tolerated();
   if (is_usable) {
-    stages.stage("sign function", stages.expected(*sign).sign, [&] {
-      const vectors_handle x = solver.random_vectors(stages.run.gpu ? 12 : 4);
-      sign = solver.calibrated(sign, solver.columns(x, 0, 2), choice.delta);
-      stages.run.stop_if_requested();
-      measure_sign(stages, modes, choice, sign, x, record);
-    });
+    stages.stage("sign function", stages.expected(*sign).sign,
+                 [&] { sign = calibrate_sign(stages, modes, choice, sign, record); });
     record.precision = name(sign->options().precision);
     record.batch = sign->options().batch;
   }

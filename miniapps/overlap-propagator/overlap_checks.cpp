@@ -153,25 +153,19 @@ void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_c
   stages.checks().add("the sign function's range holds the smallest |H| outside the modes", choice.holds_smallest);
 }
 
-void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
-                  const vectors_handle& x, sign_record& r) {
+sign_handle calibrate_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice,
+                           const sign_handle& sign, sign_record& r) {
   app_run& run = stages.run;
   overlap_solver& solver = stages.solver;
   const double delta = choice.delta;
-  // A few columns do for what takes a sign function more: on large lattices random vectors err alike.
-  const int few = std::min(stages.volume() > 16384.0 ? 2 : 4, x->count());
+  const auto [columns, few, of_calibration] = measured_columns_of(stages.volume());
+  const vectors_handle x = solver.random_vectors(columns);
   const auto first = [&](const vectors_handle& of, int n) { return solver.columns(of, 0, n); };
-  const sign_precision used = sign->options().precision;
   if (run.gpu)  // launches are tuned, memory is there
-    for (const int columns : {few, x->count()})
-      for (const sign_precision precision : {sign_precision::as_double, used})
-        sign->apply(first(x, columns), 0.1, precision);
+    for (const int n : {of_calibration, columns})
+      for (const sign_precision precision : {sign_precision::as_double, sign->options().precision})
+        sign->apply(first(x, n), 0.1, precision);
   const vectors_handle y = sign->apply(first(x, few), delta, sign_precision::as_double, &r.seconds_double);
-  const vectors_handle z = sign->apply(x, delta, used, &r.seconds_mixed);
-  r.columns_double = few;
-  r.columns = x->count();
-  r.seconds_double /= few;
-  r.seconds_mixed /= r.columns;
   run.stop_if_requested();
   // A polynomial of its own, whatever was fixed by hand.
   const sign_handle finer = solver.sign(modes, {.lowest = choice.rest_lowest, .highest = choice.rest_highest});
@@ -181,9 +175,18 @@ void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_
   run.stop_if_requested();
   r.square_error = solver.distance(sign->apply(y, delta, sign_precision::as_double), first(x, few));
   run.stop_if_requested();
-  const overlap_algebra algebra = solver.algebra(sign, first(x, std::min(2, x->count())), delta);
+  const overlap_algebra algebra = solver.algebra(used, first(x, of_calibration), delta, first(z, of_calibration));
   r.ginsparg_wilson = algebra.ginsparg_wilson;
   r.normality = algebra.normality;
+  run.stop_if_requested();
+  const sign_handle used = solver.calibrated(
+      sign, {first(x, of_calibration), first(exact, of_calibration), first(y, of_calibration)}, delta);
+  run.stop_if_requested();
+  const vectors_handle z = used->apply(x, delta, used->options().precision, &r.seconds_mixed);
+  r.columns_double = few;
+  r.columns = columns;
+  r.seconds_double /= few;
+  r.seconds_mixed /= columns;
 }
 
 void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
@@ -192,6 +195,7 @@ void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_ch
   const double delta = choice.delta, rounding = rounding_of_sign(r);
   checks.add("sign function: error on random vectors, double", r.error_double, delta + rounding);
   checks.add("sign function: error on random vectors, as used", r.error, delta + rounding);
+  return used;
   // (s + d)^2 = 1 + s d + d s + d^2, |d| <= delta.
   const double of_square = (2.0 + delta) * delta;
   checks.add("sign function: sign^2 = 1", r.square_error, of_square + 2.0 * rounding);

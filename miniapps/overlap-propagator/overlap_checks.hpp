@@ -22,11 +22,10 @@ bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes);
 /// Adds checks of the range, or a remark where it is tolerated.
 void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice);
 
-/// Applies a sign function in the precisions of the run, together with a finer one, and twice; and D in the relations
-/// that it has to fulfil. Collective.
-/// \param x  unit vectors
-void measure_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
-                  const vectors_handle& x, sign_record& record);
+/// Calibrates a sign function on random vectors and returns it. Applies it there in the precisions of the run, together
+/// with a finer one, and twice; and D in the relations that it has to fulfil. Collective.
+sign_handle calibrate_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice,
+                           const sign_handle& sign, sign_record& record);
 /// What was measured is checked; and sign(H) of random vectors against other ways on the CPU. Collective.
 void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
                 const sign_record& record);

@@ -122,8 +122,28 @@ struct sign_cost {
 };
 
 }  // namespace
+/// Calibrates and measures a sign function: see calibrate_sign.
+double time_of_measurement(const sign_cost& mixed, const measured_columns& columns, double delta, bool on_gpu,
+                           const kernel_speed& speed) {
+  const sign_cost in_double{mixed.lowest, mixed.highest, false};
+  const auto as_double = [&](double of_delta) { return in_double.at(of_delta, speed.many, speed.many); };
+  const auto as_used = [&](double of_delta) { return mixed.at(of_delta, speed.many, speed.single_many); };
+  // A calibration takes two steps, where there is something to calibrate. The relations of D take four sign functions
+  // a column, of which one is there.
+  const double used = columns.mixed + (mixed.mixed ? 5.0 : 3.0) * columns.calibration;
+  const double first_launches = on_gpu ? (columns.mixed + columns.calibration) * (as_double(0.1) + as_used(0.1)) : 0.0;
+  return first_launches + columns.as_double * (as_double(1e-3 * delta) + 2.0 * as_double(delta)) +
+         used * as_used(delta);
+}
+
 
 double share_of_trial(double tolerance) { return std::log(trial_tolerance) / std::log(tolerance) / spin_colours; }
+measured_columns measured_columns_of(double volume) {
+  measured_columns columns;
+  if (volume > 16384.0) columns.as_double = 2;
+  return columns;
+}
+
 
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner) {
   const double batch = preconditioner.batch > 0 ? preconditioner.batch : spin_colours;
@@ -184,7 +204,7 @@ overlap_times times_of(const overlap_options& options, double volume, double low
       options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
   t.kernel_modes = 2.0 * filter * 1.6 * search * (1.0 + (on_gpu ? 0.05 : 0.15) * search / filter) * speed.block;
-  t.sign = (on_gpu ? 55.0 : 30.0) * cost.at(options.delta, speed.many, speed.many);
+  t.sign = time_of_measurement(cost, measured_columns_of(volume), options.delta, on_gpu, speed);
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
 

@@ -62,6 +62,12 @@ kernel_time time_of_kernel(const machine_figures& machine, const overlap_options
 double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
                                double highest, const kernel_speed& speed);
 /// Returns columns of a block of the search for modes of H.
+/// Random vectors that a sign function is measured on: in mixed precision; in double, against a more accurate one; and
+/// those that a calibration and the relations of D take. On large lattices random vectors err alike.
+struct measured_columns {
+  int mixed = 4, as_double = 4, calibration = 2;
+};
+measured_columns measured_columns_of(double volume);
 int block_of_search(const overlap_options& options);
 
 /// Residual that the trial of --scheme auto ends with, and its share of the solves of twelve columns.

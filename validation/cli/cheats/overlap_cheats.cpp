@@ -191,14 +191,15 @@ class cheating_solver final : public overlap_solver {
     return honest_->sign(modes, options);
   }
   int fastest_batch(const sign_handle& sign) override { return honest_->fastest_batch(sign); }
-  sign_handle calibrated(const sign_handle& sign, const vectors_handle& x, double delta) const override {
-    return honest_->calibrated(sign, x, delta);
+  sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const override {
+    return honest_->calibrated(sign, samples, delta);
   }
   sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const override {
     return honest_->apply_to_rest(sign, x, delta);
   }
-  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta) const override {
-    return honest_->algebra(sign, x, delta);
+  overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta,
+                          const vectors_handle& image) const override {
+    return honest_->algebra(sign, x, delta, image);
   }
   overlap_modes lowest_overlap_modes(const sign_handle& sign, const overlap_mode_search& search,
                                      search_memory<overlap_search_state>* memory) override {
