@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/lattice/stout_smearing.hpp"
+#include "common/overlap/overlap_mode_search.hpp"
 
 namespace plaquette {
 
@@ -50,6 +51,14 @@ inline int block_length_of(int columns) { return std::clamp(2 * columns, 8, 32);
 
 /// How many of some columns are solved for before the others, which begin with directions of these.
 inline int leading_columns(int columns) { return std::max(1, columns / 6); }
+
+/// Returns the accuracy of the sign function that judges a residual |b - D(m) x| / |b|. It moves that by up to delta
+/// times `size` = (rho - m/2) |x| / |b|: by 3% of the tolerance at most, as far as double precision goes.
+inline double accuracy_of_judgement(double tolerance, double size) {
+  constexpr double share = 0.03, least = 1e-13, most = 1e-10;
+  const double allowed = share * tolerance / size;
+  return allowed >= most ? most : std::max(least, detail::rounded_down(allowed));
+}
 
 struct overlap_solve_rule {
   double tolerance = 1e-8;  ///< of |b - D(m) x| / |b|

@@ -199,7 +199,13 @@ class overlap_solver {
   /// \param masses  ascending, positive; 0 where D has no zero modes
   virtual overlap_solutions solve(const sign_handle& sign, const overlap_modes& modes, const vectors_handle& b,
                                   const std::vector<double>& masses, const overlap_solve_rule& rule) = 0;
-  /// \param delta       accuracy of the sign function
+  /// Returns the accuracy of a sign function that moves |b - D(m) x| / |b| by a small share of its tolerance.
+  virtual double judging_delta(const vectors_handle& b, const vectors_handle& x, double mass,
+                               double tolerance) const = 0;
+  /// Returns the largest |s - sign(H) x| / |x|, where s is what `judge` takes for sign(H) x to delta. It is compared
+  /// with double precision of a tenth of delta.
+  virtual double judging_error(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
+  /// \param delta       accuracy of the sign function, whose roundings are held at it for vectors along modes of D too
   /// \param is_coarse   the sign function was fixed by hand, and its square is not 1 to delta
   virtual overlap_judgement judge(const sign_handle& sign, const vectors_handle& b, const vectors_handle& x,
                                   double mass, double delta, bool is_coarse = false) const = 0;

@@ -358,10 +358,35 @@ class overlap_solver_of final : public overlap_solver {
     for (Field& one : x) solved.x.push_back(handle_of(std::move(one)));
     return solved;
   }
+  double judging_delta(const vectors_handle& sources, const vectors_handle& solution, double mass,
+                       double tolerance) const override {
+    const auto b2 = host_values(norm2(fields_of<Field>(sources))), x2 = host_values(norm2(fields_of<Field>(solution)));
+    double size = 0.0;
+    for (std::size_t n = 0; n < b2.size(); ++n) {
+      const double each = std::sqrt(x2[n].re / b2[n].re);
+      keep_largest(size, each);
+    }
+    return accuracy_of_judgement(tolerance, (settings_.rho - 0.5 * mass) * size);
+  }
+  double judging_error(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
+    const sign_type& function = function_of(sign);
+    const Field& x = fields_of<Field>(vectors);
+    Field s = like(x), finer = like(x), d = like(x);
+    judging_sign(function).apply(s, x, delta);
+    function.apply(finer, x, std::max(1e-13, 0.1 * delta), sign_precision::as_double);
+    const auto d2 = host_values(subtract_norm2(d, s, finer)), x2 = host_values(norm2(x));
+    double worst = 0.0;
+    for (std::size_t n = 0; n < d2.size(); ++n) {
+      const double error = std::sqrt(d2[n].re / x2[n].re);
+      keep_largest(worst, error);
+    }
+    return worst;
+  }
   overlap_judgement judge(const sign_handle& sign, const vectors_handle& sources, const vectors_handle& solution,
                           double mass, double delta, bool is_coarse) const override {
     const double rho = settings_.rho, contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
-    const overlap_operator<sign_type> d(function_of(sign), rho);
+    const judging_sign function(function_of(sign));
+    const overlap_operator<judging_sign> d(function, rho);
     const Field &b = fields_of<Field>(sources), &x = fields_of<Field>(solution);
     overlap_judgement found;
     Field r = like(b), dx = like(b);
@@ -387,19 +412,34 @@ class overlap_solver_of final : public overlap_solver {
     axpy(s, uniform_scalars(s, -contact * stretch), r);
     const double exact = sum_of(dot(of_x, s)).re / (mass * sum_of(norm2(s)).re);
     const double moved = std::abs(found.condensate / (mass * norm) - exact);
-    // Re <b, S b> - m |S b|^2 = (rho / 2) <x, (1 - sign^2) x>, |1 - sign^2| <= 2 delta.
+    // Re <b, S b> - m |S b|^2 = (rho / 2) (|x|^2 - |sign x|^2), at most rho delta |x|^2 and mostly far less. It is
+    // known: sign x is gamma_5 (D(m) x - (rho + m/2) x) / (rho - m/2).
     const double x2 = sum_of(norm2(x)).re;
-    double of_sign = rho * delta * x2;
-    if (is_coarse) {  // far larger, and known: |sign x| is |D(m) x - (rho + m/2) x| / (rho - m/2)
-      axpy(dx, uniform_scalars(dx, -(rho + 0.5 * mass)), x);
-      of_sign += rho * std::abs(x2 - sum_of(norm2(dx)).re / std::pow(rho - 0.5 * mass, 2));
-    }
-    found.gmor_tolerance = 2.0 * moved + of_sign / (mass * norm) + 64.0 * 0x1p-53;
+    axpy(dx, uniform_scalars(dx, -(rho + 0.5 * mass)), x);
+    const double known = rho * std::abs(x2 - sum_of(norm2(dx)).re / std::pow(rho - 0.5 * mass, 2)),
+                 most = rho * delta * x2, rounding = 64.0 * 0x1p-53 * (rho * x2 + mass * norm);
+    const double of_sign = is_coarse ? most + known : std::min(most, known);
+    found.gmor_tolerance = 2.0 * moved + (of_sign + rounding) / (mass * norm);
     return found;
   }
 
  private:
   static constexpr int width = 12;  ///< columns that H takes at once where there are many
+
+  /// sign(H) on solutions, which are largest along low modes of D: in mixed precision at most, and with no more of low
+  /// precision than these allow.
+  class judging_sign {
+   public:
+    using Field = typename sign_type::Field;
+    explicit judging_sign(const sign_type& sign) : sign_(sign.near_modes()) {}
+    void apply(Field& y, const Field& x, double delta) const {
+      const sign_precision most = sign_.options().precision;
+      sign_.apply(y, x, delta, most == sign_precision::half ? sign_precision::mixed : most);
+    }
+
+   private:
+    sign_type sign_;
+  };
 
   template <class T>
   auto make_kernel() const {

@@ -26,6 +26,10 @@ double rounding_of_bases(const overlap_stages& stages) {
 /// Of a Clenshaw recurrence of n steps, each of some hundred operations.
 double rounding_of_sign(const sign_record& record) { return 1e-15 * std::max(record.degree, 100); }
 
+/// Of a rational function: conjugate gradients stop at a residual of 1e-12, and the smallest shift's solution enters
+/// H (H^2 + s)^-1 with 1 / lowest.
+double rounding_of_rational(double highest, double lowest) { return 2e-12 * highest / lowest; }
+
 spinor_configuration exported(const vectors_handle& x, const lattice_geometry& geometry) {
   spinor_configuration psi(geometry);
   x->get(0, psi);
@@ -63,11 +67,10 @@ void check_against_rational(overlap_stages& stages, const kernel_modes& modes, c
       cpu::sign_by_rational_function(psi, stages.gauge.links, stages.options.shared.action, lowest,
                                      1.01 * modes.highest, run.world, [&] { return run.control.should_stop(); });
   run.stop_if_requested();
-  // CG stops at a residual of 1e-12; the smallest shift's solution enters H (H^2 + s)^-1 with 1 / lowest.
   const double off = cpu::distance(ours, theirs, run.world);
   run.progress.clear();
   stages.checks().add("sign function against the rational function of the CPU", off,
-                      choice.delta + 2e-12 * modes.highest / lowest);
+                      choice.delta + rounding_of_rational(modes.highest, lowest));
 }
 
 /// The number of zero modes is that of the judged e, not of what a file says.
@@ -80,10 +83,15 @@ void check_zero_modes(overlap_stages& stages, const overlap_modes& modes) {
       count(modes.plus.eigenvalues) == modes.zero_plus && count(modes.minus.eigenvalues) == modes.zero_minus);
 }
 
+/// Adds a sum over the bits of a column: of each row in x, which lies in one piece, and then of these sums.
 void add_bits(bit_sum& sum, const spinor_configuration& column) {
-  const lattice_geometry& geometry = column.geometry();
-  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
-    sum.add(std::span(&column(geometry.local_coordinate(site)), 1));
+  const std::int64_t sites = column.geometry().local_volume(), length = column.geometry().local()[0];
+  std::vector<bit_sum> of_rows(static_cast<std::size_t>(sites / length));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < sites / length; ++row)
+    of_rows[static_cast<std::size_t>(row)].add(
+        std::span(&column.at_site(row * length), static_cast<std::size_t>(length)));
+  sum.add(std::span<const bit_sum>(of_rows));
 }
 
 }  // namespace
@@ -170,14 +178,6 @@ sign_handle calibrate_sign(overlap_stages& stages, const kernel_modes& modes, co
   // A polynomial of its own, whatever was fixed by hand.
   const sign_handle finer = solver.sign(modes, {.lowest = choice.rest_lowest, .highest = choice.rest_highest});
   const vectors_handle exact = finer->apply(first(x, few), std::max(1e-13, 1e-3 * delta), sign_precision::as_double);
-  r.error_double = solver.distance(y, exact);
-  r.error = solver.distance(first(z, few), exact);
-  run.stop_if_requested();
-  r.square_error = solver.distance(sign->apply(y, delta, sign_precision::as_double), first(x, few));
-  run.stop_if_requested();
-  const overlap_algebra algebra = solver.algebra(used, first(x, of_calibration), delta, first(z, of_calibration));
-  r.ginsparg_wilson = algebra.ginsparg_wilson;
-  r.normality = algebra.normality;
   run.stop_if_requested();
   const sign_handle used = solver.calibrated(
       sign, {first(x, of_calibration), first(exact, of_calibration), first(y, of_calibration)}, delta);
@@ -187,6 +187,15 @@ sign_handle calibrate_sign(overlap_stages& stages, const kernel_modes& modes, co
   r.columns = columns;
   r.seconds_double /= few;
   r.seconds_mixed /= columns;
+  r.error_double = solver.distance(y, exact);
+  r.error = solver.distance(first(z, few), exact);
+  run.stop_if_requested();
+  r.square_error = solver.distance(sign->apply(y, delta, sign_precision::as_double), first(x, few));
+  run.stop_if_requested();
+  const overlap_algebra algebra = solver.algebra(used, first(x, of_calibration), delta, first(z, of_calibration));
+  r.ginsparg_wilson = algebra.ginsparg_wilson;
+  r.normality = algebra.normality;
+  return used;
 }
 
 void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
@@ -195,7 +204,6 @@ void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_ch
   const double delta = choice.delta, rounding = rounding_of_sign(r);
   checks.add("sign function: error on random vectors, double", r.error_double, delta + rounding);
   checks.add("sign function: error on random vectors, as used", r.error, delta + rounding);
-  return used;
   // (s + d)^2 = 1 + s d + d s + d^2, |d| <= delta.
   const double of_square = (2.0 + delta) * delta;
   checks.add("sign function: sign^2 = 1", r.square_error, of_square + 2.0 * rounding);
@@ -268,27 +276,34 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
   return true;
 }
 
-double judging_delta(const overlap_options& options) { return std::clamp(1e-3 * options.tolerance(), 1e-13, 1e-11); }
-
 std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                          const vectors_handle& sources, const overlap_solutions& solutions) {
   const overlap_options& options = stages.options;
   const overlap_solve_report& report = solutions.report;
   const double tolerance = options.tolerance();
-  const double applications = 24.0 * static_cast<double>(report.masses.size()) * sign->polynomial(1e-11).degree();
   std::vector<mass_record> masses;
-  stages.stage("verification", applications * stages.speed().many, [&] {
+  double error = 0.0, delta_of_error = 1.0;
+  stages.stage("verification", stages.expected_verification(*sign), [&] {
     for (std::size_t i = 0; i < report.masses.size(); ++i) {
       stages.run.stop_if_requested();
       mass_record m{.solve = report.masses[i]};
-      m.bits = bits_of(solutions.x[i], stages.run.geometry);
-      m.judged =
-          stages.solver.judge(sign, sources, solutions.x[i], m.solve.mass, judging_delta(options), choice.is_coarse);
+      const vectors_handle& x = solutions.x[i];
+      m.bits = bits_of(x, stages.run.geometry);
+      m.judging_delta = stages.solver.judging_delta(sources, x, m.solve.mass, tolerance);
+      m.judged = stages.solver.judge(sign, sources, x, m.solve.mass, m.judging_delta, choice.is_coarse);
       m.mass_of_others = 0.5 * m.solve.mass / options.rho;
       m.is_solved = m.solve.converged && m.judged.residual <= tolerance;
       masses.push_back(m);
     }
+    // Low precision errs most along low modes of D, which the lightest mass has most of.
+    stages.run.stop_if_requested();
+    delta_of_error = masses.front().judging_delta;
+    error = stages.solver.judging_error(sign, stages.solver.columns(solutions.x.front(), 0, 1), delta_of_error);
   });
+  const bool is_polynomial = sign->options().method == sign_method::polynomial;
+  const double rounding = rounding_of_sign(describe(*sign, delta_of_error)) +
+                          (is_polynomial ? 0.0 : rounding_of_rational(sign->highest(), sign->lowest()));
+  stages.checks().add("sign function that judges solutions: error on one", error, 1.1 * delta_of_error + rounding);
   for (const mass_record& m : masses) {
     stages.checks().add(fmt::format("residual of D({:g})", m.solve.mass), m.judged.residual, tolerance);
     if (m.solve.mass > 0.0)

@@ -37,8 +37,6 @@ void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_ch
 bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign, overlap_modes& modes,
                       bool& open);
 
-/// Accuracy of the sign function that judges solutions.
-double judging_delta(const overlap_options& options);
 /// Returns what each solution is, by D(m) with the accurate sign function. Collective.
 std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                          const vectors_handle& sources, const overlap_solutions& solutions);

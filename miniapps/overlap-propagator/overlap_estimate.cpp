@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "common/lattice/source_description.hpp"
+#include "common/overlap/overlap_solve_rule.hpp"
 #include "common/solvers/schur_work.hpp"
 
 namespace plaquette {
@@ -121,7 +122,6 @@ struct sign_cost {
   }
 };
 
-}  // namespace
 /// Calibrates and measures a sign function: see calibrate_sign.
 double time_of_measurement(const sign_cost& mixed, const measured_columns& columns, double delta, bool on_gpu,
                            const kernel_speed& speed) {
@@ -136,14 +136,15 @@ double time_of_measurement(const sign_cost& mixed, const measured_columns& colum
          used * as_used(delta);
 }
 
+}  // namespace
 
-double share_of_trial(double tolerance) { return std::log(trial_tolerance) / std::log(tolerance) / spin_colours; }
 measured_columns measured_columns_of(double volume) {
   measured_columns columns;
   if (volume > 16384.0) columns.as_double = 2;
   return columns;
 }
 
+double share_of_trial(double tolerance) { return std::log(trial_tolerance) / std::log(tolerance) / spin_colours; }
 
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner) {
   const double batch = preconditioner.batch > 0 ? preconditioner.batch : spin_colours;
@@ -315,10 +316,16 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
 
 double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
                                double highest, const kernel_speed& speed) {
-  constexpr double of_the_host = 2e-6;  // a site; of 16 cores
-  const double signs = 12.0 * static_cast<double>(options.masses.size());
-  return signs * sign_cost{lowest, highest, false}.at(options.delta, speed.many, speed.many) +
-         of_the_host * static_cast<double>(geometry.local_volume());
+  constexpr double of_the_host = 1.3e-7;  // a site and column; of 16 cores, from a GPU
+  const bool mixed =
+      options.sign.precision != sign_precision::as_double && options.sign.method == sign_method::polynomial;
+  const sign_cost cost{lowest, highest, mixed}, in_double{lowest, highest, false};
+  const double columns = 12.0 * static_cast<double>(options.masses.size());
+  // Solutions are rarely longer than some times their source. One column is judged by double precision, too.
+  const double delta = accuracy_of_judgement(options.tolerance(), options.rho);
+  return (columns + 1.0) * cost.at(delta, speed.many, speed.single_many) +
+         in_double.at(0.1 * delta, speed.one, speed.one) +
+         columns * of_the_host * static_cast<double>(geometry.local_volume());
 }
 
 }  // namespace plaquette

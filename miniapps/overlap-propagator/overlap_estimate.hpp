@@ -58,16 +58,17 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
 /// Returns an application of H to some columns.
 kernel_time time_of_kernel(const machine_figures& machine, const overlap_options& options,
                            const lattice_geometry& geometry, int columns, precision numbers);
-/// Returns seconds of the verification: the sign function in double, and the operators of the host.
+/// Returns seconds of the verification: the sign function of the judge, and columns that are brought to the host and
+/// summed there.
 double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
                                double highest, const kernel_speed& speed);
-/// Returns columns of a block of the search for modes of H.
 /// Random vectors that a sign function is measured on: in mixed precision; in double, against a more accurate one; and
 /// those that a calibration and the relations of D take. On large lattices random vectors err alike.
 struct measured_columns {
   int mixed = 4, as_double = 4, calibration = 2;
 };
 measured_columns measured_columns_of(double volume);
+/// Returns columns of a block of the search for modes of H.
 int block_of_search(const overlap_options& options);
 
 /// Residual that the trial of --scheme auto ends with, and its share of the solves of twelve columns.

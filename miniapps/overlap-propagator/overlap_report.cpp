@@ -116,6 +116,7 @@ json_document to_json(const mass_record& r) {
           {"residuals_of_normal_equations", r.solve.residual},
           {"iterations", r.solve.iterations},
           {"corrections", r.solve.corrections},
+          {"judging_delta", r.judging_delta},
           {"condensate", r.judged.condensate},
           {"sum_of_squares", r.judged.sum_of_squares},
           {"gmor", r.judged.gmor},

@@ -51,6 +51,7 @@ struct overlap_record {
 struct mass_record {
   overlap_mass_report solve;
   overlap_judgement judged{};
+  double judging_delta = 0.0;   ///< accuracy of the sign function that judged it
   double mass_of_others = 0.0;  ///< m' = m / (2 rho)
   bool is_solved = false;       ///< it converged, and is judged to be within the tolerance
   std::vector<double> pion{}, rho{};

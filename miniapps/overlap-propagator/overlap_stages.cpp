@@ -58,6 +58,10 @@ overlap_times overlap_stages::expected(const sign_operator& sign, const overlap_
   return times_of(options, volume(), sign.lowest(), sign.highest(), gap, speed_);
 }
 
+double overlap_stages::expected_verification(const sign_operator& sign) const {
+  return seconds_of_verification(options, run.geometry, sign.lowest(), sign.highest(), speed_);
+}
+
 /// Tells how long the stages will take, before any of them has begun.
 void overlap_stages::predict() {
   const overlap_times t = expected();

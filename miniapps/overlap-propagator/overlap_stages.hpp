@@ -43,6 +43,9 @@ class overlap_stages {
   /// Returns the same with what is known of the sign function, and of D where modes of it are known.
   overlap_times expected(const sign_operator& sign, const overlap_modes* modes = nullptr) const;
 
+  /// Returns the seconds that solutions are expected to be judged in.
+  double expected_verification(const sign_operator& sign) const;
+
   /// Runs a stage and returns what it returns. Ends the run where it is stopped meanwhile. Collective.
   template <class Body>
   auto stage(const std::string& name, double predicted_seconds, const Body& body) {

@@ -50,7 +50,7 @@ overlap_solve_rule rule_of(overlap_stages& stages, const sign_choice& choice) {
   rule.scheme = options.scheme;
   rule.preconditioner = options.preconditioner;
   rule.fixed_delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-10);
-  if (choice.is_coarse) rule.coarse_sign_delta = judging_delta(options);
+  if (choice.is_coarse) rule.coarse_sign_delta = std::clamp(1e-3 * rule.tolerance, 1e-13, 1e-11);
   rule.progress = [&stages, watch = stopwatch(), told = 0.0](int iteration, double worst) mutable {
     if (const double now = watch.seconds(); now > told + 10.0) {
       told = now;

@@ -64,6 +64,13 @@ class OverlapCheats(CommandLineTest):
         self.passes("--scheme", "auto")
         self.fails("remembered-trial", "residual of D(0.4)", "--scheme", "auto", status=NO_CONVERGENCE)
 
+    def test_solutions_that_are_off_by_a_low_mode_of_D(self):
+        for masses in ("0.4", "0.02,0.4"):
+            lightest = masses.split(",")[0]
+            self.fails("three-tolerances", f"residual of D({lightest})", "--masses", masses, status=NO_CONVERGENCE)
+            result = self.run_as("half-a-tolerance", "--masses", masses)
+            self.assertEqual(result.status, SUCCESS, result.out + result.err)
+
     def test_a_bit_of_a_propagator_that_turns_before_it_is_written(self):
         written = ("--propagators", self.path("quark"))
         self.passes(*written)

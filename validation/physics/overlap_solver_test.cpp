@@ -57,6 +57,16 @@ struct memory_of_host final : search_memory<State> {
   static spinor_configuration some_links_shape() { return spinor_configuration(lattice_geometry({2, 2, 2, 4})); }
 };
 
+/// The sign function of some modes, where low precision does what it may at an accuracy.
+sign_handle calibrated(overlap_solver& solver, const kernel_modes& modes, double delta) {
+  const sign_handle sign = solver.sign(modes);
+  const vectors_handle x = solver.random_vectors(2);
+  return solver.calibrated(
+      sign,
+      {x, sign->apply(x, 1e-3 * delta, sign_precision::as_double), sign->apply(x, delta, sign_precision::as_double)},
+      delta);
+}
+
 TEST(OverlapSolver, leads_from_links_to_pions_that_fulfil_gmor) {
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});
@@ -113,6 +123,42 @@ TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradien
   // directions are then a Krylov space of D^+ D that serves both masses.)
   EXPECT_LE(directions({.method = clover_method::multigrid, .inner_steps = 0}, false),
             0.8 * directions({.mass = 1e6, .method = clover_method::bicgstab, .inner_steps = 0}, false));
+}
+
+// The residual of such an x is known but for the solver's own, a hundred times smaller.
+TEST(OverlapSolver, is_judged_by_a_sign_function_that_tells_three_tolerances_from_half_of_one) {
+  const auto solver = make_solver(some_links(), {.seed = 7});
+  const kernel_modes modes = solver->lowest_kernel_modes({.modes = 6, .tolerance = 1e-12});
+  const sign_handle sign = calibrated(*solver, modes, 1e-9);
+  const overlap_modes low = solver->lowest_overlap_modes(sign, {.modes = 3});
+  constexpr double tolerance = 1e-8, rho = 1.4;
+  const int chirality = low.searched;
+  const chiral_modes<vectors_handle>& of = low.of(chirality);
+  ASSERT_GT(of.eigenvalues.back(), 1e-3);
+  spinor_configuration mode(lattice_geometry({2, 2, 2, 4}));
+  of.vectors->get(of.vectors->count() - 1, mode);
+  const vectors_handle b = solver->sources({.position = {1, 0, 1, 0}});
+  for (const double mass : {0.002, 0.3}) {
+    const overlap_solutions quarks = solver->solve(sign, low, b, {mass}, {.tolerance = 0.01 * tolerance});
+    ASSERT_TRUE(quarks.report.masses[0].converged);
+    // |D(m) v|^2 = m^2 + (rho^2 - m^2 / 4) e of a mode D^+ D v = e v; sources have norm 1.
+    const double of_mode = std::sqrt(mass * mass + (rho * rho - 0.25 * mass * mass) * of.eigenvalues.back());
+    for (const double off : {0.5, 3.0}) {
+      const auto shifted = [&](int n, spinor_configuration& to) {
+        quarks.x[0]->get(n, to);
+        for (std::int64_t site = 0; site < to.geometry().local_volume(); ++site)
+          to.at_site(site) = to.at_site(site) + (off * tolerance / of_mode) * mode.at_site(site);
+      };
+      const vectors_handle x = solver->import_vectors(b->count(), 0, shifted);
+      const double delta = solver->judging_delta(b, x, mass, tolerance);
+      EXPECT_LE(delta, 1e-10);
+      EXPECT_LE(solver->judging_error(sign, x, delta), 1.2 * delta) << "mass " << mass;
+      const overlap_judgement judged = solver->judge(sign, b, x, mass, delta);
+      EXPECT_EQ(judged.residual <= tolerance, off < 1.0) << "mass " << mass;
+      EXPECT_NEAR(judged.residual / tolerance, off, 0.04) << "mass " << mass;
+      EXPECT_LE(judged.gmor, judged.gmor_tolerance);
+    }
+  }
 }
 
 TEST(OverlapSolver, begins_later_columns_with_directions_of_the_first) {
