@@ -36,10 +36,12 @@ namespace detail {
 
 template <class V, class Sign, class Field>
 complement_probe probe_complement_with(const chiral_square<Sign>& square, const Field& known, double bound, double size,
-                                       const random_fill<V>& fill, const std::function<bool()>& interrupted) {
-  const double delta = std::clamp(2.5e-4 * bound, 1e-7, 1e-4);
+                                       bool zero_modes_alone, const random_fill<V>& fill,
+                                       const std::function<bool()>& interrupted) {
+  const double delta = accuracy_of_probe(bound), floor = zero_modes_alone ? 0.0 : bound;
   constexpr int keep = 6, most = 48;
-  const int alone = steps_to_find(bound, size), enough = alone <= most ? alone : alone * 3 / 2;  // restarts take more
+  const int alone = zero_modes_alone ? steps_to_find(bound, size, 0.0) : steps_to_find(bound, size),
+            enough = alone <= most ? alone : alone * 3 / 2;  // restarts take more
   const restart_sizes sizes{.keep = keep, .most = std::clamp(alone, 2 * keep, most), .block = 1, .cycles = 200};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + 1);
   if (known.columns() > 0) assign(off, known);
@@ -64,7 +66,7 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
         found.lowest = 4.0 - state.values[0];
         const double error = state.estimates[0];
         // A Ritz value below the bound proves that a mode is there. One above is no lower for sure once it has settled.
-        found.settled = steps >= enough && error < std::max(0.5 * (found.lowest - bound), 1e-3 * bound);
+        found.settled = steps >= enough && error < std::max(0.5 * (found.lowest - floor), 1e-3 * bound);
         return found.lowest < bound || found.settled || (interrupted && interrupted());
       },
       fill, interrupted);
@@ -76,16 +78,19 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
 /// Searches the least e of D^+ D in a chirality orthogonal to orthonormal `known` modes, until it is clear whether it
 /// is below `bound`. Starts from random vectors, and so does not depend on the search that found the modes. Collective.
 /// \param size  components of a vector on the whole lattice
+/// \param zero_modes_alone  others below the bound would have shown in the other chirality: then it takes half the
+/// steps
 template <class Sign, class Field>
 complement_probe probe_complement(const Sign& sign, int chirality, const Field& known, double bound, double size,
-                                  const random_fill<Field>& fill, const std::function<bool()>& interrupted) {
+                                  bool zero_modes_alone, const random_fill<Field>& fill,
+                                  const std::function<bool()>& interrupted) {
   using InnerField = typename Sign::InnerField;
   const chiral_square<Sign> square(sign, chirality);
   const complement_probe found =
-      sign.is_single(std::clamp(2.5e-4 * bound, 1e-7, 1e-4))
-          ? detail::probe_complement_with<InnerField>(square, known, bound, size,
+      sign.is_single(accuracy_of_probe(bound))
+          ? detail::probe_complement_with<InnerField>(square, known, bound, size, zero_modes_alone,
                                                       detail::converted_fill<InnerField>(fill), interrupted)
-          : detail::probe_complement_with<Field>(square, known, bound, size, fill, interrupted);
+          : detail::probe_complement_with<Field>(square, known, bound, size, zero_modes_alone, fill, interrupted);
   sign.forget_single_modes();
   return found;
 }

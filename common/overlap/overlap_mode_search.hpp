@@ -93,10 +93,14 @@ struct complement_probe {
   bool settled = false;  ///< the search came as far as `steps_to_find` says
 };
 
-/// Steps of Lanczos after which a random vector of `size` components has shown an e below 0.75 of `bound`: Chebyshev
-/// polynomials of D^+ D amplify it against e from `bound` on by cosh(2 n g), sinh(g)^2 = 0.25 bound / 4.
-inline int steps_to_find(double bound, double size) {
-  const double g = std::asinh(std::sqrt(0.0625 * bound));
+/// Returns the accuracy of the sign function with which modes off known ones are sought. It moves an e by twice that at
+/// most: by a thousandth of the bound, which is 2 in 1000 below the last known one.
+inline double accuracy_of_probe(double bound) { return std::clamp(5e-4 * bound, 1e-7, 1e-4); }
+
+/// Steps of Lanczos after which a random vector of `size` components has shown an e below a share of `bound`: Chebyshev
+/// polynomials of D^+ D amplify it against e from `bound` on by cosh(2 n g), sinh(g)^2 = (1 - share) bound / 4.
+inline int steps_to_find(double bound, double size, double share = 0.75) {
+  const double g = std::asinh(std::sqrt(0.25 * (1.0 - share) * bound));
   return static_cast<int>(std::ceil(0.5 * std::log(20.0 * std::sqrt(16.0 * size / bound)) / g));
 }
 

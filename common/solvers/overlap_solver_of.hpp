@@ -328,10 +328,10 @@ class overlap_solver_of final : public overlap_solver {
                                 double delta) const override {
     return residuals_of_modes(function_of(sign).near_modes(), chirality, with_fields(modes), delta, width);
   }
-  complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
-                                    double bound) override {
+  complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known, double bound,
+                                    bool zero_modes_alone) override {
     return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_of<Field>(known), bound,
-                                       6.0 * volume(), random(), settings_.interrupted);
+                                       6.0 * volume(), zero_modes_alone, random(), settings_.interrupted);
   }
 
   // --- solutions

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "common/algebra/largest.hpp"
 #include "cpu_ref/solvers/reference_sign.hpp"
 #include "miniapps/overlap-propagator/overlap_figures.hpp"
 #include "miniapps/shared/operator_checks.hpp"
@@ -81,6 +82,23 @@ void check_zero_modes(overlap_stages& stages, const overlap_modes& modes) {
   stages.checks().add(
       "modes of D: zero modes are those of e = 0",
       count(modes.plus.eigenvalues) == modes.zero_plus && count(modes.minus.eigenvalues) == modes.zero_minus);
+}
+
+/// Each pair is there in both chiralities, with one e.
+void check_pairs(overlap_stages& stages, const overlap_modes& modes) {
+  const auto of_pairs = [](const chiral_modes<vectors_handle>& of, int zeros) {
+    return std::vector<double>(
+        of.eigenvalues.begin() + std::clamp<std::ptrdiff_t>(zeros, 0, std::ssize(of.eigenvalues)),
+        of.eigenvalues.end());
+  };
+  const std::vector<double> plus = of_pairs(modes.plus, modes.zero_plus),
+                            minus = of_pairs(modes.minus, modes.zero_minus);
+  double worst = plus.size() == minus.size() ? 0.0 : 4.0;
+  for (std::size_t i = 0; i < std::min(plus.size(), minus.size()); ++i) {
+    const double off = std::abs(plus[i] - minus[i]);
+    keep_largest(worst, off);
+  }
+  stages.checks().add("modes of D: pairs of both chiralities have the same e", worst, stages.options.overlap_tolerance);
 }
 
 /// Adds a sum over the bits of a column: of each row in x, which lies in one piece, and then of these sums.
@@ -225,24 +243,31 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
     return false;
   }
   const double delta = accuracy_of_residuals(options.overlap_tolerance),
-               bound = 0.998 * modes.of(searched).eigenvalues.back();
+               bound = 0.998 * modes.of(searched).eigenvalues.back(), of_probe = accuracy_of_probe(bound);
   // Where all that were found are zero modes, there may be more.
   open = (searched > 0 ? modes.zero_plus : modes.zero_minus) == found;
-  const double steps = open ? 0.0 : 1.3 * steps_to_find(bound, 6.0 * stages.volume());
+  // Modes but zero modes have partners as far as sign^2 = 1: where that holds, one chirality tells of both.
+  const double size = 6.0 * stages.volume();
+  const double steps = open
+                           ? 0.0
+                           : 1.3 * (steps_to_find(bound, size) +
+                                    (choice.is_by_hand ? steps_to_find(bound, size) : steps_to_find(bound, size, 0.0)));
   const kernel_speed& speed = stages.speed();
   const auto all = static_cast<double>(modes.plus.eigenvalues.size() + modes.minus.eigenvalues.size());
-  const double predicted =
-      2.0 * all * sign->polynomial(delta).degree() * speed.many +
-      4.0 * steps * sign->polynomial(1e-5).degree() * (sign->is_single_near_modes(1e-5) ? speed.single_one : speed.one);
+  const double predicted = 2.0 * all * sign->polynomial(delta).degree() * speed.many +
+                           2.0 * steps * sign->polynomial(of_probe).degree() *
+                               (sign->is_single_near_modes(of_probe) ? speed.single_one : speed.one);
   std::array<double, 2> lowest{4.0, 4.0};
   bool settled = true;
   stages.stage(judgement_of_modes, predicted, [&] {
-    for (const int chi : {+1, -1}) {
+    const int first = searched > 0 ? +1 : -1;
+    for (const int chi : {first, -first}) {
       stages.run.stop_if_requested();
       chiral_modes<vectors_handle>& of = modes.of(chi);
       of.residuals = stages.solver.residuals(sign, chi, of, delta);
       if (open) continue;
-      const complement_probe rest = stages.solver.probe_complement(sign, chi, of.vectors, bound);
+      const complement_probe rest =
+          stages.solver.probe_complement(sign, chi, of.vectors, bound, chi != first && !choice.is_by_hand);
       lowest[chi > 0 ? 0 : 1] = rest.lowest;
       settled = settled && (rest.settled || rest.lowest < bound);
     }
@@ -273,6 +298,7 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
   if (stages.gauge.plaquette.average < 1.0 - 1e-12)
     checks.add("modes of D: zero modes of one chirality only", modes.zero_plus == 0 || modes.zero_minus == 0);
   check_zero_modes(stages, modes);
+  if (!open) check_pairs(stages, modes);
   return true;
 }
 

@@ -46,6 +46,11 @@ class OverlapCheats(CommandLineTest):
         self.passes(*kept, "--overlap-modes", "4")
         self.fails("dropped-pair", "modes of D: random vectors off them", *kept)
 
+    def test_a_partner_of_a_mode_of_D_that_was_dropped(self):
+        kept = ("--checkpoint", self.path("kept"), "--until", "overlap-modes")
+        self.passes(*kept)
+        self.fails("dropped-partner", "modes of D: pairs of both chiralities", *kept)
+
     def test_a_diagonal_of_H_that_is_off(self):
         self.passes()
         for until in ("modes", "sign", "propagators"):

@@ -36,7 +36,7 @@ bool are_modes_of_d(const std::string& path) { return path.ends_with(".overlap.h
 void flip_a_bit(double& number) { number = std::bit_cast<double>(std::bit_cast<std::uint64_t>(number) ^ (1ull << 30)); }
 
 constexpr std::size_t dropped = 1;  // the pair that a cheat leaves out, the second
-int vectors_in_file = 0, kept_of_plus = 0;
+int vectors_in_file = 0, kept_of_plus = 0, dropped_partner = 0;
 
 }  // namespace
 
@@ -53,8 +53,21 @@ kept_content cheating_read(const kept_file* file) asm("__wrap_" PLAQUETTE_READ);
 vector_source real_vectors(const kept_content* content, int count) asm("__real_" PLAQUETTE_VECTORS);
 vector_source cheating_vectors(const kept_content* content, int count) asm("__wrap_" PLAQUETTE_VECTORS);
 
+/// "dropped-partner": of one pair the mode in the chirality that was not searched is left out.
+kept_content without_a_partner(const kept_file* file) {
+  kept_content content = real_read(file);
+  json_document& state = changeable::state_of(content);
+  vectors_in_file = static_cast<int>(state.at("sums").size());
+  const bool is_plus = state.at("searched").get<int>() < 0;
+  dropped_partner = static_cast<int>(dropped) + (is_plus ? 0 : static_cast<int>(state.at("plus").size()));
+  for (const char* key : {is_plus ? "plus" : "minus", is_plus ? "plus_residuals" : "minus_residuals"})
+    state[key].erase(dropped);
+  return content;
+}
+
 /// "dropped-pair": a file with one mode more than sought is taken for one that has as many, but for one in the middle.
 kept_content cheating_read(const kept_file* file) {
+  if (cheats("dropped-partner") && are_modes_of_d(file->path())) return without_a_partner(file);
   if (!cheats("dropped-pair") || !are_modes_of_d(file->path())) return real_read(file);
   kept_problem one_more = file->problem();
   one_more.parameters["overlap_modes"] = one_more.parameters.at("overlap_modes").get<int>() + 1;
@@ -83,6 +96,10 @@ vector_source cheating_vectors(const kept_content* content, int count) {
       all(n + (n >= first ? 1 : 0) + (n >= second ? 1 : 0), to);
     };
   }
+  if (are_modes_of_d(content->path()) && cheats("dropped-partner"))
+    return [all = real_vectors(content, vectors_in_file)](int n, spinor_configuration& to) {
+      all(n + (n >= dropped_partner ? 1 : 0), to);
+    };
   return real_vectors(content, count);
 }
 
@@ -209,9 +226,9 @@ class cheating_solver final : public overlap_solver {
                                 double delta) const override {
     return honest_->residuals(sign, chirality, modes, delta);
   }
-  complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
-                                    double bound) override {
-    return honest_->probe_complement(sign, chirality, known, bound);
+  complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known, double bound,
+                                    bool zero_modes_alone) override {
+    return honest_->probe_complement(sign, chirality, known, bound, zero_modes_alone);
   }
   double judging_delta(const vectors_handle& b, const vectors_handle& x, double mass, double tolerance) const override {
     return honest_->judging_delta(b, x, mass, tolerance);
