@@ -798,6 +798,40 @@ TEST(ModesOfD, that_are_zero_are_sought_with_a_cheap_sign_function) {
   EXPECT_LE(count.as_single, 1.2 * sign.polynomial(1e-5).degree() * count.sign_applications);
 }
 
+// Pairs are known by the other chirality, so that half the steps do.
+TEST(ModesOfD, that_are_zero_show_in_half_the_steps_where_one_is_missing) {
+  overlap_case field(flux_links({1, 1}), true);  // three zero modes of chirality -1
+  const sign_of_library sign = field.sign(field.modes(18));
+  const auto modes = lowest_overlap_modes<library>(sign, field.fields(1),
+                                                   {.modes = 5, .tolerance = 1e-7, .chirality = +1}, field.random(), 4);
+  ASSERT_EQ(modes.zero_minus, 3);
+  const double bound = 0.998 * modes.plus.eigenvalues.back(), size = 6.0 * 256;
+  const Field all = modes.minus.vectors;
+  double applied[2] = {0.0, 0.0};
+  for (const bool zero_modes_alone : {false, true}) {
+    const auto probe = [&](const Field& known) {
+      return probe_complement(sign, -1, known, bound, size, zero_modes_alone, field.random(), {});
+    };
+    sign.kernel().count() = {};
+    const complement_probe of_none = probe(all);
+    applied[zero_modes_alone ? 1 : 0] = sign.kernel().count().sign_applications;
+    EXPECT_TRUE(of_none.settled);
+    EXPECT_GE(of_none.lowest, bound);
+    for (int missing = 0; missing < 3; ++missing) {
+      std::vector<int> others;
+      for (int n = 0; n < all.columns(); ++n)
+        if (n != missing) others.push_back(n);
+      Field known = like(all, all.columns() - 1);
+      for (int n = 0; n < known.columns(); ++n) {
+        Field column = view(known, n, 1);
+        copy(column, view(all, others[static_cast<std::size_t>(n)], 1));
+      }
+      EXPECT_LT(probe(known).lowest, bound) << missing;
+    }
+  }
+  EXPECT_LE(applied[1], 0.7 * applied[0]);
+}
+
 TEST(ModesOfD, of_a_loose_search_go_on_from_where_it_was) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const sign_of_library sign = field.sign(field.modes(12));
