@@ -263,10 +263,10 @@ void contract(overlap_stages& stages, overlap_result& result) {
   app_run& run = stages.run;
   run.begin("correlators");
   json_document list = json_document::array();
+  cpu::propagator columns(spin_colours, spinor_configuration(run.geometry));  // memory that is there is faster
   for (std::size_t i = 0; i < result.masses.size(); ++i) {
     run.stop_if_requested();
     mass_record& m = result.masses[i];
-    cpu::propagator columns(spin_colours, spinor_configuration(run.geometry));
     for (int c = 0; c < spin_colours; ++c) result.solutions.x[i]->get(c, columns[static_cast<std::size_t>(c)]);
     check_same_bits(stages.checks(), fmt::format("solutions at mass {:g}", m.solve.mass), m.bits, bits_of(columns),
                     run.world);

@@ -310,11 +310,12 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
   std::vector<mass_record> masses;
   double error = 0.0, delta_of_error = 1.0;
   stages.stage("verification", stages.expected_verification(*sign), [&] {
+    spinor_configuration column(stages.run.geometry);
     for (std::size_t i = 0; i < report.masses.size(); ++i) {
       stages.run.stop_if_requested();
       mass_record m{.solve = report.masses[i]};
       const vectors_handle& x = solutions.x[i];
-      m.bits = bits_of(x, stages.run.geometry);
+      m.bits = bits_of(x, column);
       m.judging_delta = stages.solver.judging_delta(sources, x, m.solve.mass, tolerance);
       m.judged = stages.solver.judge(sign, sources, x, m.solve.mass, m.judging_delta, choice.is_coarse);
       m.mass_of_others = 0.5 * m.solve.mass / options.rho;
@@ -338,9 +339,8 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
   return masses;
 }
 
-bit_sum bits_of(const vectors_handle& x, const lattice_geometry& geometry) {
+bit_sum bits_of(const vectors_handle& x, spinor_configuration& column) {
   bit_sum sum;
-  spinor_configuration column(geometry);
   for (int c = 0; c < x->count(); ++c) {
     x->get(c, column);
     add_bits(sum, column);

@@ -42,7 +42,8 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
                                          const vectors_handle& sources, const overlap_solutions& solutions);
 
 /// A sum over the bits of vectors, on this rank.
-bit_sum bits_of(const vectors_handle& x, const lattice_geometry& geometry);
+/// \param column  room for one of them: memory that is there is faster
+bit_sum bits_of(const vectors_handle& x, spinor_configuration& column);
 bit_sum bits_of(const std::vector<spinor_configuration>& columns);
 
 }  // namespace plaquette

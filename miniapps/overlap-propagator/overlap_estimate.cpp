@@ -316,7 +316,7 @@ kernel_speed speed_on(const machine_figures& machine, const overlap_options& opt
 
 double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
                                double highest, const kernel_speed& speed) {
-  constexpr double of_the_host = 1.3e-7;  // a site and column; of 16 cores, from a GPU
+  constexpr double of_the_host = 8e-8;  // a site and column; of 16 cores, from a GPU
   const bool mixed =
       options.sign.precision != sign_precision::as_double && options.sign.method == sign_method::polynomial;
   const sign_cost cost{lowest, highest, mixed}, in_double{lowest, highest, false};
