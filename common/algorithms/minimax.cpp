@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <string>
 
@@ -108,6 +109,25 @@ real_vector solution_of_ones(const real_matrix& a) {
 
 double minimax_polynomial::operator()(double x) const {
   return clenshaw_sums(coefficients, degree(), std::array{(2.0 * x - 1.0 - eps) / (1.0 - eps)})[0];
+}
+
+std::vector<double> odd_coefficients(const minimax_polynomial& p) {
+  const int terms = p.degree() + 1, nodes = 2 * terms;
+  std::vector<real> cosines, values;
+  for (int i = 0; i < 4 * nodes; ++i) cosines.push_back(std::cos(pi * i / (2 * nodes)));
+  for (int i = 0; i < terms; ++i) {  // positive zeros; the function is odd
+    const real q = cosines[static_cast<std::size_t>(2 * i + 1)], eps = p.eps;
+    values.push_back(q * clenshaw_sums(p.coefficients, p.degree(), std::array{(2 * q * q - 1 - eps) / (1 - eps)})[0]);
+  }
+  std::vector<double> a;
+  for (int k = 1; k < nodes; k += 2) {
+    real sum = 0;
+    for (int i = 0; i < terms; ++i)
+      sum += values[static_cast<std::size_t>(i)] *
+             cosines[static_cast<std::size_t>(std::int64_t{k} * (2 * i + 1) % (4 * nodes))];
+    a.push_back(static_cast<double>(2 * sum / terms));
+  }
+  return a;
 }
 
 minimax_polynomial minimax_of_degree(int degree, double eps_given) {

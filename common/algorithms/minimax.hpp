@@ -20,6 +20,10 @@ struct minimax_polynomial {
   double operator()(double x) const;
 };
 
+/// Returns a_1, a_3, ... of q P(q^2) = sum_k a_k T_k(q) with k odd: by its values where T_{2n+2} is zero, which is
+/// exact.
+std::vector<double> odd_coefficients(const minimax_polynomial& p);
+
 /// Returns the minimax polynomial of this degree, by Remez' exchange of n + 2 extrema, in long double; max |h| / |E| -
 /// 1 < 1e-3 at the end. The largest error found is delta, an upper bound of the best to that. Throws input_error for
 /// eps outside (0, 1), a degree below 1, or where the exchange fails (delta below some 1e-15).

@@ -50,26 +50,18 @@ class sign_function {
   double eps() const { return std::pow(options_.lowest / options_.highest, 2); }
   const sign_options& options() const { return options_; }
 
-  /// Makes steps of Clenshaw's recurrence on any fields of one shape: what a sign function spends its time with.
+  /// Makes steps of Clenshaw's recurrence, of two orders each, on any fields of one shape: what a sign function spends
+  /// its time with.
   void steps(Field& b1, Field& b2, const Field& psi, int count) const {
-    const minimax_polynomial any{eps(), 1.0, std::vector<double>(static_cast<std::size_t>(count) + 1, 0.1), 0};
-    recur(h_.as_double(), any, count, 1, b1, b2, psi);
+    const std::vector<double> any(static_cast<std::size_t>(count) + 1, 0.1);
+    recur(h_.as_double(), any, 2 * count, 1, b1, b2, psi);
   }
   const Field& modes() const { return modes_; }
   const std::vector<double>& values() const { return values_; }
   const hermitian_kernel<Backend>& kernel() const { return h_; }
 
   /// Returns the polynomial of an accuracy; made once.
-  const minimax_polynomial& polynomial(double delta) const {
-    const double key = options_.degree > 0 ? 0.0 : delta;
-    auto found = polynomials_->find(key);
-    if (found == polynomials_->end())
-      found = polynomials_
-                  ->emplace(key, options_.degree > 0 ? minimax_of_degree(options_.degree, eps())
-                                                     : minimax_of_error(delta, eps()))
-                  .first;
-    return found->second;
-  }
+  const minimax_polynomial& polynomial(double delta) const { return approximation(delta).polynomial; }
   zolotarev_function rational(double delta) const {
     return options_.poles > 0 ? zolotarev_of_poles(options_.poles, options_.lowest, options_.highest)
                               : zolotarev_of_error(delta, options_.lowest, options_.highest);
@@ -144,21 +136,9 @@ class sign_function {
     }
     h_.count().sign_applications += n;
     if (modes_.columns() == 0) return apply_to_rest(y, x, delta, precision);
-    if (is_mixed(delta, precision)) {
-      // Clenshaw's vectors are hundreds of times longer along the modes than elsewhere, and so are their roundings:
-      // they go without the modes.
-      host_matrix missing = overlaps(modes_, x);
-      Field rest = like(x);
-      copy(rest, x);
-      subtract_combinations(rest, modes_, missing.numbers());
-      apply_to_rest(y, rest, delta, precision);
-      const host_matrix c = overlaps(modes_, y);
-      scale_rows(missing, signs());
-      for (int j = 0; j < n; ++j)
-        for (int i = 0; i < modes_.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
-      add_combinations(y, modes_, missing.numbers());
-      return;
-    }
+    if (is_mixed(delta, precision))  // what lies along the modes is right to more digits than low precision has
+      return apply_without_modes(y, x, modes_,
+                                 [&](Field& z, const Field& rest) { apply_to_rest(z, rest, delta, precision); });
     Field both = like(x, 2 * n);
     Field before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
@@ -183,12 +163,12 @@ class sign_function {
     in_batches(n, batch_of(n), [&](int first, int count) {
       InnerField part = view(after, first, count);
       const InnerField psi = view(before, first, count);
-      const minimax_polynomial& p = polynomial(delta);
+      const std::vector<double>& a = odd_coefficients_of(delta);
       InnerField b1 = like(psi), b2 = like(psi);
-      begin(p, b1, b2, psi);
-      recur(h_.as_single(), p, p.degree() - 1, 1, b1, b2, psi);
-      finish(h_.as_single(), p, b1, b2, psi);
-      copy(part, b1);
+      begin(a, b1, b2, psi);
+      recur(h_.as_single(), a, last_order(a) - 1, 1, b1, b2, psi);
+      finish(h_.as_single(), b1, b2);
+      copy(part, b2);
     });
     copy(y, after);
     if (modes_.columns() == 0) return;
@@ -202,14 +182,48 @@ class sign_function {
   void forget_single_modes() const { *single_modes_ = like(modes_, 0, as<InnerField>); }
 
  private:
+  /// The minimax polynomial P of an accuracy, and the a_k of q P(q^2) = sum_k a_k T_k(q), k odd.
+  struct expansion {
+    minimax_polynomial polynomial;
+    std::vector<double> odd;
+  };
+  const expansion& approximation(double delta) const {
+    const double key = options_.degree > 0 ? 0.0 : delta;
+    auto found = expansions_->find(key);
+    if (found == expansions_->end()) {
+      minimax_polynomial p =
+          options_.degree > 0 ? minimax_of_degree(options_.degree, eps()) : minimax_of_error(delta, eps());
+      std::vector<double> odd = odd_coefficients(p);
+      found = expansions_->emplace(key, expansion{std::move(p), std::move(odd)}).first;
+    }
+    return found->second;
+  }
+  const std::vector<double>& odd_coefficients_of(double delta) const { return approximation(delta).odd; }
+  static int last_order(const std::vector<double>& odd) { return 2 * static_cast<int>(odd.size()) - 1; }
+
   /// Whether part of Clenshaw's recurrence, but not all, is in lower precision.
   bool is_mixed(double delta, sign_precision precision) const {
     if (precision == sign_precision::as_double || options_.method != sign_method::polynomial) return false;
     const int first = first_single_order(delta);
-    return first > 0 && first < polynomial(delta).degree();
+    return first > 0 && first < last_order(odd_coefficients_of(delta));
   }
   int first_single_order(double delta) const {
-    return first_order_in_single(polynomial(delta), delta, options_.low_share);
+    return first_order_in_single(odd_coefficients_of(delta), delta, options_.low_share);
+  }
+  /// Computes y by approximate(y, rest), of what x has outside the modes, and adds what belongs to them.
+  template <class V, class Approximate>
+  void apply_without_modes(V& y, const V& x, const V& modes, const Approximate& approximate) const {
+    if (modes.columns() == 0) return approximate(y, x);
+    host_matrix missing = overlaps(modes, x);
+    V rest = like(x);
+    copy(rest, x);
+    subtract_combinations(rest, modes, missing.numbers());
+    approximate(y, rest);
+    const host_matrix c = overlaps(modes, y);
+    scale_rows(missing, signs());
+    for (int j = 0; j < x.columns(); ++j)
+      for (int i = 0; i < modes.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
+    add_combinations(y, modes, missing.numbers());
   }
   int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
 
@@ -249,16 +263,18 @@ class sign_function {
     });
   }
 
-  /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = c_k psi + 2 z b_{k+1} - b_{k+2}, P = c_0 psi + z
-  /// b_1 - b_2.
+  /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = a_k psi + 2 Q b_{k+1} - b_{k+2}, y = Q b_1 - b_2.
+  ///
+  /// In powers of H^2 it would be as much work. But there |z| > 1 on the modes and z = -1 next to them, where b_k grow;
+  /// here |Q| < 1, and next to Q = 0 each rounding counts once. So low precision errs 40 times less (of degree 78).
   void apply_clenshaw(Field& y, const Field& psi, double delta, sign_precision precision) const {
-    const minimax_polynomial& p = polynomial(delta);
-    const int n = p.degree();
+    const std::vector<double>& a = odd_coefficients_of(delta);
+    const int n = last_order(a);
     const bool is_double = precision == sign_precision::as_double;
     const double share = options_.low_share;
-    const int first_single = is_double ? n : first_order_in_single(p, delta, share);  // orders above are narrow
+    const int first_single = is_double ? n : first_order_in_single(a, delta, share);  // orders above are narrow
     const bool has_half = precision == sign_precision::half && h_.has_half();
-    const int first_half = has_half ? std::max(first_single, first_order_in_half(p, delta, share)) : n;
+    const int first_half = has_half ? std::max(first_single, first_order_in_half(a, delta, share)) : n;
     Field b1 = like(psi), b2 = like(psi);
     int k = n - 1;
     if (first_single < n) {
@@ -267,58 +283,54 @@ class sign_function {
       if (first_half < n) {
         HalfField psi_l = like(psi, psi.columns(), as<HalfField>), b1_l = like(psi_l), b2_l = like(psi_l);
         convert(psi_l, psi);
-        begin(p, b1_l, b2_l, psi_l);
-        recur(h_.half(), p, k, first_half + 1, b1_l, b2_l, psi_l);
+        begin(a, b1_l, b2_l, psi_l);
+        recur(h_.half(), a, k, first_half + 1, b1_l, b2_l, psi_l);
         convert(b1_g, b1_l);
         convert(b2_g, b2_l);
         k = std::min(k, first_half);
       } else {
-        begin(p, b1_g, b2_g, psi_g);
+        begin(a, b1_g, b2_g, psi_g);
       }
-      recur(h_.as_single(), p, k, first_single + 1, b1_g, b2_g, psi_g);
+      recur(h_.as_single(), a, k, first_single + 1, b1_g, b2_g, psi_g);
       if (first_single == 0) {
-        finish(h_.as_single(), p, b1_g, b2_g, psi_g);
-        convert(y, b1_g);
+        finish(h_.as_single(), b1_g, b2_g);
+        convert(y, b2_g);
         return;
       }
       convert(b1, b1_g);
       convert(b2, b2_g);
       k = std::min(k, first_single);
     } else {
-      begin(p, b1, b2, psi);
+      begin(a, b1, b2, psi);
     }
-    recur(h_.as_double(), p, k, 1, b1, b2, psi);
-    finish(h_.as_double(), p, b1, b2, psi);
-    copy(y, b1);
+    recur(h_.as_double(), a, k, 1, b1, b2, psi);
+    finish(h_.as_double(), b1, b2);
+    copy(y, b2);
   }
-
-  squared_map map() const { return squared_map::of_range(options_.lowest, options_.highest); }
 
   /// Computes b1 = b_n, b2 = b_{n+1} = 0.
   template <class V>
-  static void begin(const minimax_polynomial& p, V& b1, V& b2, const V& psi) {
+  static void begin(const std::vector<double>& odd, V& b1, V& b2, const V& psi) {
     copy(b1, psi);
-    scale(b1, uniform_scalars(b1, p.coefficients.back()));
+    scale(b1, uniform_scalars(b1, odd.back()));
     zero(b2);
   }
   /// Orders k = from, ..., to; b1 is b_to at the end.
   template <class V, class H>
-  void recur(const H& h, const minimax_polynomial& p, int from, int to, V& b1, V& b2, const V& psi) const {
-    V scratch = like(psi);
-    const int steps = steps_between_stops(psi);
+  void recur(const H& h, const std::vector<double>& odd, int from, int to, V& b1, V& b2, const V& psi) const {
+    const int orders = 2 * steps_between_stops(psi);
     for (int k = from; k >= to; --k) {
-      if (options_.interrupted && k % steps == 0 && options_.interrupted()) break;
-      apply_map(h, b2, scratch, 2.0, map(), b1, p.coefficients[static_cast<std::size_t>(k)], &psi, -1.0, &b2);
+      if (options_.interrupted && k % orders == 0 && options_.interrupted()) break;
+      const bool is_odd = k % 2 == 1;
+      h.apply(b2, 2.0 / options_.highest, b1, 0.0, is_odd ? odd[static_cast<std::size_t>(k / 2)] : 0.0,
+              is_odd ? &psi : nullptr, -1.0, &b2);
       std::swap(b1, b2);
     }
   }
-  /// Computes b1 = H / highest (c_0 psi + z b_1 - b_2)
+  /// Computes b2 = Q b_1 - b_2.
   template <class V, class H>
-  void finish(const H& h, const minimax_polynomial& p, V& b1, V& b2, const V& psi) const {
-    V scratch = like(psi);
-    apply_map(h, b2, scratch, 1.0, map(), b1, p.coefficients[0], &psi, -1.0, &b2);
-    h.apply(b1, 1.0 / options_.highest, b2, 0.0, 0.0, static_cast<const V*>(nullptr), 0.0,
-            static_cast<const V*>(nullptr));
+  void finish(const H& h, const V& b1, V& b2) const {
+    h.apply(b2, 1.0 / options_.highest, b1, 0.0, 0.0, static_cast<const V*>(nullptr), -1.0, &b2);
   }
 
   /// H^2
@@ -436,8 +448,7 @@ class sign_function {
   std::vector<double> values_;
   sign_options options_;
   std::shared_ptr<InnerField> single_modes_ = std::make_shared<InnerField>(like(modes_, 0, as<InnerField>));
-  std::shared_ptr<std::map<double, minimax_polynomial>> polynomials_ =
-      std::make_shared<std::map<double, minimax_polynomial>>();
+  std::shared_ptr<std::map<double, expansion>> expansions_ = std::make_shared<std::map<double, expansion>>();
 };
 
 }  // namespace plaquette

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
-#include <vector>
-
-#include "common/algorithms/minimax.hpp"
+#include <span>
 
 namespace plaquette {
 
@@ -31,6 +30,9 @@ enum class sign_precision {
 /// delta on a random vector.
 inline constexpr double share_of_low_precision = 0.08;
 
+/// Single precision alone reaches this accuracy: its floor is near 1e-7.
+inline constexpr double least_delta_of_single = 2e-7;
+
 /// What is fixed by hand; zeros are chosen.
 struct sign_options {
   sign_method method = sign_method::polynomial;
@@ -43,25 +45,27 @@ struct sign_options {
   std::function<bool()> interrupted = nullptr;
 };
 
-/// The lowest order of a Clenshaw recurrence that numbers of unit rounding u may compute when these are allowed to
-/// spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |c_j| in the middle of the
-/// spectrum, and more at its ends, where few modes lie.
-inline int first_order_of(const minimax_polynomial& p, double u, double allowed) {
+/// The lowest order of Clenshaw's recurrence for sum_k a_k T_k, k odd, that numbers of unit rounding u may compute when
+/// these are allowed to spoil the result by `allowed`. Rounding in the orders above k errs by some u sum_{j > k} |a_j|.
+/// \param odd  a_1, a_3, ...
+inline int first_order_of(std::span<const double> odd, double u, double allowed) {
   double tail = 0.0;
-  for (int k = p.degree(); k > 0; --k) {
-    tail += std::abs(p.coefficients[static_cast<std::size_t>(k)]);
-    if (u * tail > allowed) return k;
+  for (std::size_t i = odd.size(); i-- > 0;) {
+    tail += std::abs(odd[i]);
+    if (u * tail > allowed) return 2 * static_cast<int>(i) + 1;
   }
   return 0;
 }
 
-/// The order for single precision, for a result that is right to delta. Above 1e-6 all of it: its floor is at 8e-7.
-inline int first_order_in_single(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
-  return delta >= 1e-6 && share >= share_of_low_precision ? 0 : first_order_of(p, 0x1p-24, share * delta);
+/// The order for single precision, for a result that is right to delta. Above least_delta_of_single all of it.
+inline int first_order_in_single(std::span<const double> odd, double delta, double share = share_of_low_precision) {
+  return delta >= least_delta_of_single && share >= share_of_low_precision
+             ? 0
+             : first_order_of(odd, 0x1p-24, share * delta);
 }
 /// The order for half precision, where a number has 16 bits relative to the largest of its site.
-inline int first_order_in_half(const minimax_polynomial& p, double delta, double share = share_of_low_precision) {
-  return first_order_of(p, 0x1p-16, share * delta);
+inline int first_order_in_half(std::span<const double> odd, double delta, double share = share_of_low_precision) {
+  return first_order_of(odd, 0x1p-16, share * delta);
 }
 
 }  // namespace plaquette

@@ -614,9 +614,10 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
     field.kernel.count() = {};
     sign.apply(y, x, 1e-9);
     const double in_double = field.kernel.count().as_double;
-    EXPECT_GT(field.kernel.count().as_single, (precision == sign_precision::half ? 0.5 : 1.5) * in_double);
+    // Of 307 orders single precision has 175 at 1e-9; on 24^3x64 it has more, since there are more.
+    EXPECT_GT(field.kernel.count().as_single, (precision == sign_precision::half ? 0.5 : 1.25) * in_double);
     if (precision == sign_precision::half) {
-      EXPECT_GT(field.kernel.count().half, 0.5 * in_double);
+      EXPECT_GT(field.kernel.count().half, 0.4 * in_double);
     }
     field.kernel.count() = {};
     sign.near_modes().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
@@ -631,6 +632,27 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
       axpy(column, uniform_scalars(column, -s), view(v, i, 1));
     }
     for (const complex<double>& number : host_values(norm2(error))) EXPECT_LT(std::sqrt(number.re), 1e-11);
+  }
+}
+
+/// Roundings of single precision add up to 1e-7 in all orders, where powers of H^2 would make them 1e-6.
+TEST(SignFunction, in_single_precision_alone_reaches_the_accuracy_that_is_stated) {
+  overlap_case field(weak_links(small, 0.5, 3), false);
+  mode_set<Field> modes{field.fields(0)};
+  modes.highest = 6.6;
+  const Field x = field.unit_vectors(2);
+  Field exact = like(x), y = like(x);
+  for (const double lowest : {0.15, 0.3}) {
+    const sign_of_library sign = field.sign(modes, {.lowest = lowest});
+    for (const double delta : {least_delta_of_single, 1e-5, 1e-2}) {
+      ASSERT_TRUE(sign.is_single(delta));
+      sign.apply(exact, x, delta, sign_precision::as_double);
+      field.kernel.count() = {};
+      sign.apply(y, x, delta);
+      EXPECT_EQ(field.kernel.count().as_double, 0.0);
+      EXPECT_LE(distance(y, exact), 0.75 * least_delta_of_single) << delta << " " << lowest;
+    }
+    EXPECT_FALSE(sign.is_single(0.9 * least_delta_of_single));
   }
 }
 
