@@ -748,11 +748,17 @@ class preconditioned_solver {
     }
     Field t = gather_columns(*r_, worst);
     normalise_columns(t);
-    {
-      InnerField rounded = like(t, t.columns(), as<InnerField>);
-      convert(rounded, t);
-      convert(t, inverse_.apply(std::move(rounded), masses, [&](InnerField& image) { project_images(image, worst); }));
-    }
+    in_batches(t.columns(), width_of(t.columns()), [&](int first, int n) {
+      Field part = view(t, first, n);
+      InnerField rounded = like(t, n, as<InnerField>);
+      convert(rounded, part);
+      const auto of_part = [&](const auto& list) {
+        return std::vector(list.begin() + first, list.begin() + first + n);
+      };
+      const std::vector<int> numbers = of_part(worst);
+      convert(part, inverse_.apply(std::move(rounded), of_part(masses),
+                                   [&](InnerField& image) { project_images(image, numbers); }));
+    });
     double share = 0.0;
     Field both = new_directions(t, lengths, share);
     const int count = both.columns() / 2;
@@ -761,10 +767,15 @@ class preconditioned_solver {
     const double delta =
         detail::rounded_down(std::clamp(rule_->preconditioner.relaxation * rule_->tolerance / share, 1e-13, 1e-2));
     // Images that err more than single precision need no more; what it leaves of x is a small share of the tolerance.
-    const bool as_single = delta >= 3e-7;
+    const bool as_single = delta >= least_delta_of_single;
     Field q = view(both, 0, count), dq = view(both, count, count);
     if (as_single) round_to_single(q);
-    detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] { d_->apply(dq, q, delta); });
+    detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] {
+      in_batches(count, width_of(count), [&](int first, int n) {
+        Field part = view(dq, first, n);
+        d_->apply(part, view(q, first, n), delta);
+      });
+    });
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
@@ -784,6 +795,12 @@ class preconditioned_solver {
     ++iterations_;
     if (rule_->progress) rule_->progress(iterations_, largest);
     return true;
+  }
+
+  /// Columns at once in inner steps and sign functions.
+  int width_of(int columns) const {
+    const int narrow = rule_->preconditioner.narrow;
+    return narrow > 0 ? std::min(narrow, columns) : columns;
   }
 
   /// Takes out of images of D(m) what those of the space hold.

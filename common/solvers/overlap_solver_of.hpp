@@ -467,7 +467,8 @@ class overlap_solver_of final : public overlap_solver {
     if (!clover_ || !(made_clover_ == settings)) {
       const stopwatch watch;
       clover_.reset();
-      clover_ = make_clover_inverse(settings, settings.batch > 0 ? settings.batch : b.columns());
+      const int batch = settings.batch > 0 ? settings.batch : b.columns();
+      clover_ = make_clover_inverse(settings, settings.narrow > 0 ? std::min(settings.narrow, batch) : batch);
       made_clover_ = settings;
       clover_seconds_ = watch.seconds();
     }

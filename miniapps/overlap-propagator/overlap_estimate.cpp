@@ -61,8 +61,8 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
       overlap_options these = options;
       these.preconditioner.batch = columns;
       const double each = share * expected_directions(these, volume, options.tolerance());
-      // Four of ten directions have images better than single precision; the last blocks of both are half full.
-      constexpr double of_direction = 0.7;
+      // Three of ten directions have images better than single precision; the last blocks of both are half full.
+      constexpr double of_direction = 0.65;
       return spinor * 2.0 *
              (of_direction * columns * std::min<double>(p.directions, each) + 0.75 * block_length_of(columns));
     };
@@ -73,16 +73,16 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     // Inner steps keep two vectors each in single precision, and work with M or a sign function; the accurate sign
     // function takes as much as twelve vectors.
     const double of_inner_steps = p.inner_steps + (p.modes_in_single ? 6.0 : 11.0);
-    const double of_step = batch * std::max(12.0, of_inner_steps);
+    const int narrow = p.narrow > 0 ? std::min(p.narrow, batch) : batch;
+    const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
-    const bool by_bicgstab =
-        p.method == clover_method::bicgstab || (p.method == clover_method::fastest && p.tolerance >= 0.1);
-    // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch what is left for each
-    // mass, twice where it is corrected; vectors of a step, or of the sign functions that judge it.
+    const bool by_bicgstab = p.method == clover_method::bicgstab;
+    // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch its sources and what is
+    // left for each mass; vectors of a step, or of the sign functions that judge it.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
     const double preconditioned =
-        spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (2.0 * masses + 1.0) +
-                  std::max(of_step, 8.0 * std::max<double>(batch, masses)) + (by_bicgstab ? 16.0 : 40.0)) +
+        spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (masses + 1.0) +
+                  std::max(of_step, 10.0 * std::max<double>(batch, masses)) + (by_bicgstab ? 16.0 : 42.0)) +
         memory.solve_spaces;
     memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
   }
@@ -148,16 +148,17 @@ double share_of_trial(double tolerance) { return std::log(trial_tolerance) / std
 
 double share_of_directions_in_batch(const overlap_preconditioner& preconditioner) {
   const double batch = preconditioner.batch > 0 ? preconditioner.batch : spin_colours;
-  return std::pow(batch, -0.17);
+  return std::pow(batch, -0.2);
 }
 
 double expected_directions(const overlap_options& options, double volume, double tolerance) {
   // Of a column alone, from runs on 8^3x16, 12^3x24 and 24^3x64 for four masses from .01 to .3 to 1e-8. Low modes of D
-  // slow it down; a batch finds them together. Four columns with eight inner steps took 33 each on 24^3x64.
+  // slow it down; a batch finds them together. With eight inner steps 4, 6 and 12 columns took 34, 31 and 26 each on
+  // 24^3x64.
   constexpr double small = 8192.0, medium = 41472.0, large = 884736.0;
   const double of_volume = volume < medium  ? 13.0 * std::pow(volume / small, 0.37)
                            : volume < large ? 24.0 * std::pow(volume / medium, 0.33)
-                                            : 66.0 * std::pow(volume / large, 0.226);
+                                            : 68.0 * std::pow(volume / large, 0.226);
   const double of_mass = std::clamp(std::pow(0.01 / std::max(1e-6, options.masses.front()), 0.7), 0.4, 1.5);
   // Eight inner steps took 41 directions for 65 on 24^3x64.
   const int steps = options.preconditioner.inner_steps;

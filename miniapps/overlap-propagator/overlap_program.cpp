@@ -142,7 +142,7 @@ void overlap_program::choose_batch(const app_run& run) {
     if (!options_.inner_steps_given) p.inner_steps = 8;
     if (!options_.preconditioner_tolerance_given && p.inner_steps == 8) p.tolerance = 0.1;
   }
-  if (p.batch > 0) return;
+  const bool is_given = p.batch > 0;
   const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
   std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
                               : planned ? -planned->memory
@@ -150,15 +150,18 @@ void overlap_program::choose_batch(const app_run& run) {
   run.world.maximum(std::span(taken));
   const double free = -taken[0];  // where there is least
   // Room is left for more directions than are expected. Where several ranks run, none may run out of memory.
-  const double share = run.world.size() == 1 ? 0.92 : 0.85;
+  const double share = run.world.size() == 1 ? 0.94 : 0.86;
   // Narrow batches cost more than modes of H in double precision do in the inner steps.
-  for (const int batch : {12, 6, 4, 3, 2, 1})
-    for (const bool modes_in_single : {true, false}) {
-      p.modes_in_single = modes_in_single;
-      p.batch = batch;
-      const overlap_memory memory = memory_of(options_, run.geometry);
-      if (memory.links + memory.solves < share * free) return;
-    }
+  const std::vector<int> batches = is_given ? std::vector{p.batch} : std::vector{12, 6, 4, 3, 2, 1};
+  for (const int batch : batches)
+    for (const int narrow : {0, 6})
+      for (const bool modes_in_single : {true, false}) {
+        p.modes_in_single = modes_in_single;
+        p.batch = batch;
+        p.narrow = narrow < batch ? narrow : 0;
+        const overlap_memory memory = memory_of(options_, run.geometry);
+        if (memory.links + memory.solves < share * free) return;
+      }
 }
 
 run_estimate overlap_program::estimate(app_run& run) {
