@@ -37,9 +37,14 @@ class clover_inverse {
     if (rule.method == clover_method::bicgstab) return;
     trial of_bicgstab;
     if (rule.method == clover_method::fastest) {
-      constexpr int few = 25;  // no multigrid is faster than these and its setup
+      // Few iterations are faster than multigrid, unless so many solves come that they are worth its setup: of each
+      // column some thirty directions.
+      constexpr int few = 25;
+      constexpr double directions = 30.0, of_setup = 5.0;
       of_bicgstab = tried(sample, comm);
-      if ((of_bicgstab.converged && of_bicgstab.iterations <= few) || is_interrupted()) return;
+      const bool is_little = of_bicgstab.iterations <= few &&
+                             of_bicgstab.seconds * directions * std::max(1, rule.inner_steps) < of_setup;
+      if ((of_bicgstab.converged && is_little) || is_interrupted()) return;
     }
     if (!set_up(geometry)) return;
     by_bicgstab_ = false;
