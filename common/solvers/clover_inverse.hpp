@@ -42,8 +42,8 @@ class clover_inverse {
       constexpr int few = 25;
       constexpr double directions = 30.0, of_setup = 5.0;
       of_bicgstab = tried(sample, comm);
-      const bool is_little = of_bicgstab.iterations <= few &&
-                             of_bicgstab.seconds * directions * std::max(1, rule.inner_steps) < of_setup;
+      const bool is_little =
+          of_bicgstab.iterations <= few && of_bicgstab.seconds * directions * std::max(1, rule.inner_steps) < of_setup;
       if ((of_bicgstab.converged && is_little) || is_interrupted()) return;
     }
     if (!set_up(geometry)) return;
