@@ -82,6 +82,8 @@ def nodal_dg():
 def overlap():
     yield ("h200/overlap-24x64.json", "overlap-propagator", "H200", 1, "FOM",
            OVERLAP.format("24x24x24x64", 200, 100, "1e-5", LIGHT))
+    yield ("h200/overlap-24x64-preconditioned.json", "overlap-propagator", "H200", 1, "FOM",
+           f"--lattice 24x24x24x64 --gauge weak:0.2 --modes 100 --delta 1e-9 --masses {LIGHT} --scheme preconditioned")
     for tolerance in ("1e-5", "1e-6", "1e-7"):
         yield (f"h100/overlap-16x32-{tolerance}.txt", "overlap-propagator", "H100", 1, "FOM",
                OVERLAP.format("16x16x16x32", 60, 30, tolerance, LIGHT))

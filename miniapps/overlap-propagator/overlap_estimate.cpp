@@ -229,14 +229,15 @@ overlap_times times_of(const overlap_options& options, double volume, double low
     if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
   }
   // What the formulas leave out, as runs on 16^3x32 and 24^3x64 have it (validation/results/predictions.csv).
-  constexpr double more_in_modes = 1.15, more_in_solves = 1.75;
+  constexpr double more_in_modes = 1.15, more_in_solves = 1.75, more_in_preconditioned = 2.1;
   t.overlap_modes *= more_in_modes;
   if (options.until == overlap_stage::overlap_modes) return t;
 
   if (options.scheme == overlap_scheme::preconditioned) {
     const double of_clover = std::min(45.0, 29.0 * std::pow(volume / 8192.0, 0.43)) *
                              std::log(options.preconditioner.tolerance) / std::log(0.03);
-    t.propagators = time_of_preconditioned(options, lowest, highest,
+    t.propagators = more_in_preconditioned *
+                    time_of_preconditioned(options, lowest, highest,
                                            expected_directions(options, volume, options.tolerance()), of_clover, speed);
     return t;
   }
