@@ -265,8 +265,9 @@ class sign_function {
 
   /// Computes y = Q P(Q^2) psi, Q = H / highest, by Clenshaw: b_k = a_k psi + 2 Q b_{k+1} - b_{k+2}, y = Q b_1 - b_2.
   ///
-  /// In powers of H^2 it would be as much work. But there |z| > 1 on the modes and z = -1 next to them, where b_k grow;
-  /// here |Q| < 1, and next to Q = 0 each rounding counts once. So low precision errs 40 times less (of degree 78).
+  /// In powers of H^2 an application of H would read and write 3 vectors, here 3.5. But there |z| > 1 on the modes and
+  /// z = -1 next to them, where b_k grow; here |Q| < 1, and next to Q = 0 each rounding counts once. So all orders in
+  /// single precision err by 1e-7 in place of 8e-7.
   void apply_clenshaw(Field& y, const Field& psi, double delta, sign_precision precision) const {
     const std::vector<double>& a = odd_coefficients_of(delta);
     const int n = last_order(a);

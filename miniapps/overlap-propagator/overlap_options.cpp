@@ -442,7 +442,8 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
                              {"inner_delta", p.inner_delta},
                              {"directions", p.directions},
                              {"recycle", p.recycled},
-                             {"batch", p.batch}};
+                             {"batch", p.batch},
+                             {"narrow", p.narrow}};
   }
   return all;
 }

@@ -1131,6 +1131,21 @@ TEST(Propagators, of_columns_that_are_solved_for_together_take_fewer_directions)
   for (int c = 0; c < 4; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c, c % 3));
   const double together = directions(b, 4);
   EXPECT_LE(together, 0.9 * directions(b, 1));  // 20 for 24
+  {                                             // Inner steps and sign functions that take fewer at once find the same.
+    int widest = 0;
+    const auto of_few = [&](const auto& r) {
+      widest = std::max(widest, r.columns());
+      return nothing(r);
+    };
+    overlap_solve_rule narrow = rule;
+    narrow.preconditioner.batch = 4;
+    narrow.preconditioner.narrow = 3;
+    std::vector<Field> x{like(b)};
+    const overlap_solve_report report = solve_overlap_preconditioned(d, none, x, b, {0.05}, narrow, of_few);
+    EXPECT_TRUE(report.masses[0].converged);
+    EXPECT_EQ(widest, 3);
+    EXPECT_NEAR(report.work.directions, together, 1.0);
+  }
   // Columns that are equal, zero, or combinations of others make no directions of their own worth the name.
   Field equal = view(b, 1, 1), combination = view(b, 2, 1), zeros = view(b, 3, 1);
   copy(equal, view(b, 0, 1));
