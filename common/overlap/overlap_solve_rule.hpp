@@ -39,7 +39,7 @@ struct overlap_preconditioner {
   double relaxation = 0.02;  ///< f in delta = f tolerance / (|t| |r|) of a new direction t
   int directions = 60;       ///< for each column, after which the solve starts again from its residual
   int batch = 0;             ///< columns at once; 0: all
-  int narrow = 0;            ///< of these, so many at once in inner steps and sign functions, for memory; 0: all
+  int narrow = 0;            ///< of these, columns at once in inner steps and sign functions, for memory; 0: all
   int recycled = 0;          ///< directions of the first columns that later ones begin with, at most
   bool modes_in_single =
       true;  ///< the modes of H are there in single precision too, so that it takes all of the inner steps

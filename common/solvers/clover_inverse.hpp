@@ -37,8 +37,8 @@ class clover_inverse {
     if (rule.method == clover_method::bicgstab) return;
     trial of_bicgstab;
     if (rule.method == clover_method::fastest) {
-      // Few iterations are faster than multigrid, unless so many solves come that they are worth its setup: of each
-      // column some thirty directions.
+      // Few iterations are faster than multigrid, unless all solves together, for some thirty directions a column, last
+      // longer than its setup.
       constexpr int few = 25;
       constexpr double directions = 30.0, of_setup = 5.0;
       of_bicgstab = tried(sample, comm);

@@ -77,8 +77,8 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
-    // Modes of H in single precision, too; solutions and sources of twelve columns; of a batch its sources and what is
-    // left for each mass; vectors of a step, or of the sign functions that judge it.
+    // Modes of H in single precision, too. Solutions and sources of twelve columns. Of a batch its sources, what is
+    // left for each mass, and vectors of a step, or of the sign functions that judge it.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
     const double preconditioned =
         spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (masses + 1.0) +
