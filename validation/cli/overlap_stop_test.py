@@ -9,9 +9,10 @@ from harness import INTERRUPTED, CommandLineTest, ended, read_until, start
 
 PROGRAM = os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"]
 
-#: Each stage takes seconds. A stage ends with a table: the next one has begun.
-LONG = ["--lattice", "4x4x4x8", "--gauge", "heatbath:6.0:5", "--stout-steps", "2", "--modes", "6",
-        "--overlap-modes", "2", "--masses", "0.3", "--tol", "1e-5", "--delta", "1e-6", "--threads", "2"]
+#: All stages take a minute; the signals come in the first, after it and 3 s later. A stage ends with a table: the
+#: next one has begun.
+LONG = ["--lattice", "6x6x6x8", "--gauge", "heatbath:6.0:5", "--stout-steps", "2", "--modes", "6",
+        "--overlap-modes", "2", "--masses", "0.01,0.03,0.1,0.3", "--tol", "1e-10", "--delta", "1e-10", "--threads", "2"]
 
 
 class Stop(CommandLineTest):
