@@ -40,7 +40,7 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
                                        const std::function<bool()>& interrupted) {
   const double delta = accuracy_of_probe(bound), floor = zero_modes_alone ? 0.0 : bound;
   constexpr int keep = 6, most = 48;
-  const int alone = zero_modes_alone ? steps_to_find(bound, size, 0.0) : steps_to_find(bound, size),
+  const int alone = steps_to_find(bound, size, zero_modes_alone),
             enough = alone <= most ? alone : alone * 3 / 2;  // restarts take more
   const restart_sizes sizes{.keep = keep, .most = std::clamp(alone, 2 * keep, most), .block = 1, .cycles = 200};
   V off = like(half_like(known, 0), known.columns(), as<V>), basis = like(off, sizes.most + 1);
@@ -78,8 +78,7 @@ complement_probe probe_complement_with(const chiral_square<Sign>& square, const 
 /// Searches the least e of D^+ D in a chirality orthogonal to orthonormal `known` modes, until it is clear whether it
 /// is below `bound`. Starts from random vectors, and so does not depend on the search that found the modes. Collective.
 /// \param size  components of a vector on the whole lattice
-/// \param zero_modes_alone  others below the bound would have shown in the other chirality: then it takes half the
-/// steps
+/// \param zero_modes_alone  others below the bound would have shown in the other chirality: half the steps do
 template <class Sign, class Field>
 complement_probe probe_complement(const Sign& sign, int chirality, const Field& known, double bound, double size,
                                   bool zero_modes_alone, const random_fill<Field>& fill,

@@ -97,10 +97,10 @@ struct complement_probe {
 /// most: by a thousandth of the bound, which is 2 in 1000 below the last known one.
 inline double accuracy_of_probe(double bound) { return std::clamp(5e-4 * bound, 1e-7, 1e-4); }
 
-/// Steps of Lanczos after which a random vector of `size` components has shown an e below a share of `bound`: Chebyshev
-/// polynomials of D^+ D amplify it against e from `bound` on by cosh(2 n g), sinh(g)^2 = (1 - share) bound / 4.
-inline int steps_to_find(double bound, double size, double share = 0.75) {
-  const double g = std::asinh(std::sqrt(0.25 * (1.0 - share) * bound));
+/// Steps of Lanczos after which a random vector of `size` components has shown an e below 0.75 of `bound`, or one of 0:
+/// Chebyshev polynomials of D^+ D amplify it against e from `bound` on by cosh(2 n g), sinh(g)^2 = (bound - e) / 4.
+inline int steps_to_find(double bound, double size, bool zero_modes_alone) {
+  const double g = std::asinh(std::sqrt((zero_modes_alone ? 0.25 : 0.0625) * bound));
   return static_cast<int>(std::ceil(0.5 * std::log(20.0 * std::sqrt(16.0 * size / bound)) / g));
 }
 

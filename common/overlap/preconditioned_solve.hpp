@@ -105,11 +105,10 @@ inline host_matrix directions_above(const host_matrix& gram, double least) {
 /// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks. Directions whose images are no
 /// better than single precision may be kept in it.
 ///
-/// Each z may have a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, for
-/// sign(H)^2 =
-/// 1. On low modes of D, s is about -gamma_5 z, so that one sign function finds both of their chiralities. Partners are
-/// not stored: products with them are those of z and D z with gamma_5 x. In matrices the row of a direction is followed
-/// by that of its partner.
+/// Each z may have a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, since
+/// sign(H)^2 = 1. On low modes of D, s is about -gamma_5 z, so that one sign function finds both of their chiralities.
+/// Partners are not stored: products with them are those of z and D z with gamma_5 x. In matrices the row of a
+/// direction is followed by that of its partner.
 template <field_batch Field, field_batch InnerField>
 class search_space {
  public:

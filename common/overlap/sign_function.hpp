@@ -136,9 +136,19 @@ class sign_function {
     }
     h_.count().sign_applications += n;
     if (modes_.columns() == 0) return apply_to_rest(y, x, delta, precision);
-    if (is_mixed(delta, precision))  // what lies along the modes is right to more digits than low precision has
-      return apply_without_modes(y, x, modes_,
-                                 [&](Field& z, const Field& rest) { apply_to_rest(z, rest, delta, precision); });
+    if (is_mixed(delta, precision)) {  // what lies along the modes is right to more digits than low precision has
+      host_matrix missing = overlaps(modes_, x);
+      Field rest = like(x);
+      copy(rest, x);
+      subtract_combinations(rest, modes_, missing.numbers());
+      apply_to_rest(y, rest, delta, precision);
+      const host_matrix c = overlaps(modes_, y);
+      scale_rows(missing, signs());
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < modes_.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
+      add_combinations(y, modes_, missing.numbers());
+      return;
+    }
     Field both = like(x, 2 * n);
     Field before = view(both, 0, n), after = view(both, n, n);
     copy(before, x);
@@ -209,21 +219,6 @@ class sign_function {
   }
   int first_single_order(double delta) const {
     return first_order_in_single(odd_coefficients_of(delta), delta, options_.low_share);
-  }
-  /// Computes y by approximate(y, rest), of what x has outside the modes, and adds what belongs to them.
-  template <class V, class Approximate>
-  void apply_without_modes(V& y, const V& x, const V& modes, const Approximate& approximate) const {
-    if (modes.columns() == 0) return approximate(y, x);
-    host_matrix missing = overlaps(modes, x);
-    V rest = like(x);
-    copy(rest, x);
-    subtract_combinations(rest, modes, missing.numbers());
-    approximate(y, rest);
-    const host_matrix c = overlaps(modes, y);
-    scale_rows(missing, signs());
-    for (int j = 0; j < x.columns(); ++j)
-      for (int i = 0; i < modes.columns(); ++i) missing(i, j) = missing(i, j) - c(i, j);
-    add_combinations(y, modes, missing.numbers());
   }
   int batch_of(int columns) const { return options_.batch > 0 ? std::min(options_.batch, columns) : columns; }
 

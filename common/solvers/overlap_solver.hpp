@@ -190,9 +190,8 @@ class overlap_solver {
                                         const chiral_modes<vectors_handle>& modes, double delta) const = 0;
   /// Returns what random vectors tell of D^+ D orthogonal to known vectors, as far as it takes to tell whether it has
   /// an e below `bound`.
-  /// \param zero_modes_alone  e = 0 is sought alone. Others come in pairs: this is for the second chirality, where
-  /// known
-  ///                          vectors are partners of all pairs of the first.
+  /// \param zero_modes_alone  e = 0 is sought alone: for the second chirality, where the known vectors are partners of
+  ///                          all pairs of the first
   virtual complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
                                             double bound, bool zero_modes_alone) = 0;
   complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known, double bound) {

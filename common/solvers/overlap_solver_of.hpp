@@ -159,14 +159,15 @@ class overlap_solver_of final : public overlap_solver {
   double seconds_of_kernel(const vectors_handle& x, precision number) const override {
     return with_kernel(number, fields_of<Field>(x), [&](const auto& h, const auto& in) {
       auto y = like(in), u = like(in), w = like(in);
+      zero(y);
       zero(u);
       zero(w);
       double least = 1e300;
       backend_->finish();
-      for (int sample = 0; sample < 6; ++sample) {  // steps of Clenshaw's recurrence: the second H adds two fields
+      for (int sample = 0; sample < 6; ++sample) {  // orders of Clenshaw's recurrence: odd ones add two fields
         const stopwatch watch;
-        h.apply(y, 0.1, in, 0.5, 0.0, nullptr, 0.0, nullptr);
-        h.apply(w, 0.1, y, -0.5, 0.5, &u, -0.5, &w);
+        h.apply(y, 0.1, in, 0.0, 0.0, nullptr, -0.5, &y);
+        h.apply(w, 0.1, y, 0.0, 0.5, &u, -0.5, &w);
         backend_->finish();
         if (sample > 0) least = std::min(least, 0.5 * watch.seconds());
       }
@@ -360,12 +361,7 @@ class overlap_solver_of final : public overlap_solver {
   }
   double judging_delta(const vectors_handle& sources, const vectors_handle& solution, double mass,
                        double tolerance) const override {
-    const auto b2 = host_values(norm2(fields_of<Field>(sources))), x2 = host_values(norm2(fields_of<Field>(solution)));
-    double size = 0.0;
-    for (std::size_t n = 0; n < b2.size(); ++n) {
-      const double each = std::sqrt(x2[n].re / b2[n].re);
-      keep_largest(size, each);
-    }
+    const double size = largest_ratio(norm2(fields_of<Field>(solution)), norm2(fields_of<Field>(sources)));
     return accuracy_of_judgement(tolerance, (settings_.rho - 0.5 * mass) * size);
   }
   double judging_error(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
@@ -374,13 +370,7 @@ class overlap_solver_of final : public overlap_solver {
     Field s = like(x), finer = like(x), d = like(x);
     judging_sign(function).apply(s, x, delta);
     function.apply(finer, x, std::max(1e-13, 0.1 * delta), sign_precision::as_double);
-    const auto d2 = host_values(subtract_norm2(d, s, finer)), x2 = host_values(norm2(x));
-    double worst = 0.0;
-    for (std::size_t n = 0; n < d2.size(); ++n) {
-      const double error = std::sqrt(d2[n].re / x2[n].re);
-      keep_largest(worst, error);
-    }
-    return worst;
+    return largest_ratio(subtract_norm2(d, s, finer), norm2(x));
   }
   overlap_judgement judge(const sign_handle& sign, const vectors_handle& sources, const vectors_handle& solution,
                           double mass, double delta, bool is_coarse) const override {
@@ -554,6 +544,16 @@ class overlap_solver_of final : public overlap_solver {
     return least[0];
   }
 
+  /// The largest |a| / |b| of columns, from their squares.
+  static double largest_ratio(const typename Field::scalars& a2, const typename Field::scalars& b2) {
+    const auto above = host_values(a2), below = host_values(b2);
+    double largest = 0.0;
+    for (std::size_t n = 0; n < above.size(); ++n) {
+      const double each = std::sqrt(above[n].re / below[n].re);
+      keep_largest(largest, each);
+    }
+    return largest;
+  }
   static double norm_of_difference(const Field& a, const Field& b) {
     Field d = like(a);
     double worst = 0.0;

@@ -248,10 +248,8 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
   open = (searched > 0 ? modes.zero_plus : modes.zero_minus) == found;
   // Modes but zero modes have partners as far as sign^2 = 1: where that holds, one chirality tells of both.
   const double size = 6.0 * stages.volume();
-  const double steps = open
-                           ? 0.0
-                           : 1.3 * (steps_to_find(bound, size) +
-                                    (choice.is_by_hand ? steps_to_find(bound, size) : steps_to_find(bound, size, 0.0)));
+  const double steps =
+      open ? 0.0 : 1.3 * (steps_to_find(bound, size, false) + steps_to_find(bound, size, !choice.is_by_hand));
   const kernel_speed& speed = stages.speed();
   const auto all = static_cast<double>(modes.plus.eigenvalues.size() + modes.minus.eigenvalues.size());
   const double predicted = 2.0 * all * sign->polynomial(delta).degree() * speed.many +
