@@ -66,4 +66,8 @@ if(PLAQUETTE_APPS)
   foreach(program ${programs})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   endforeach()
+  if(BUILD_SHARED_LIBS)
+    install(TARGETS plaquette_app plaquette_miniapp_shared
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT programs)
+  endif()
 endif()
