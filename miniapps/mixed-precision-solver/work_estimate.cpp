@@ -150,7 +150,7 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     const double most = vectors.most(at_once);
     work.vector_bytes = most + holes_of_the_heap(most);
     // The bandwidth is measured when the solves are over, in memory that they have given back: large pieces, and of
-    // small ones about the half.
+    // small ones about the half. A piece is the even sites of the columns that are solved for at once.
     const double piece = 0.5 * local * batch * at_once * spinor_reals * bytes_of_real(options.outer);
     const double given_back = (piece > largest_piece_kept ? 1.0 : 0.5) * (most - vectors.throughout);
     work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - given_back);
