@@ -47,8 +47,9 @@ struct overlap_preconditioner {
   bool operator==(const overlap_preconditioner&) const = default;
 };
 
-/// Returns how many vectors the storage of a search space grows by, of columns that are solved for together.
-inline int block_length_of(int columns) { return std::clamp(2 * columns, 8, 32); }
+/// Returns how many vectors the storage of a search space grows by, of columns that are solved for together. With their
+/// images they fill kernels that take 32 vectors.
+inline int block_length_of(int columns) { return columns > 3 ? 32 : 16; }
 
 /// How many of some columns are solved for before the others, which begin with directions of these.
 inline int leading_columns(int columns) { return std::max(1, columns / 6); }

@@ -17,7 +17,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "common/algebra/largest.hpp"
@@ -30,67 +29,117 @@
 
 namespace plaquette {
 
-/// Some directions z, orthonormal, with their images w = D z. Both lie in one field, so that a full block takes part in
-/// products at once.
-template <field_batch Field>
+/// Some directions z with their images w = D z. Both are kept in single precision, in one field, so that a full block
+/// takes part in products at once. Images that are better than single precision have a second part: what it leaves of
+/// them, in single precision too. Together these parts have 48 bits.
+template <field_batch Field, field_batch InnerField>
 struct direction_block {
   /// Makes room for `count` directions, one at least, of which there are none yet.
+  /// \param is_accurate  whether images have a second part
   template <field_batch Shape>
-  direction_block(const Shape& shape, int count)
+  direction_block(const Shape& shape, int count, bool is_accurate)
       : length(std::max(1, count)),
-        both(like(shape, 2 * length, as<Field>)),
+        both(like(shape, 2 * length, as<InnerField>)),
         z(view(both, 0, length)),
-        w(view(both, length, length)) {}
+        w(view(both, length, length)) {
+    if (is_accurate) rest.emplace(like(shape, length, as<InnerField>));
+  }
 
   int length, size = 0;
-  Field both, z, w;
+  InnerField both, z, w;
+  std::optional<InnerField> rest;  ///< the second part of images
+
+  bool is_accurate() const { return rest.has_value(); }
   bool is_full() const { return size == length; }
-  Field directions() const { return view(z, 0, size); }
-  Field images() const { return view(w, 0, size); }
-  /// Returns Z^+ x and, below it, W^+ x.
-  host_matrix products(const Field& x) const {
+  InnerField directions() const { return view(z, 0, size); }
+  InnerField images() const { return view(w, 0, size); }
+
+  /// Adds directions that single precision holds.
+  /// \param images  Field, or InnerField where it is not accurate
+  template <field_batch X>
+  void append(const X& directions, const X& images) {
+    const int count = directions.columns();
+    InnerField to_z = view(z, size, count), to_w = view(w, size, count);
+    assign(to_z, directions);
+    assign(to_w, images);
+    if constexpr (std::same_as<X, Field>) {
+      if (is_accurate()) {
+        Field left = like(images), first = like(images);
+        convert(first, to_w);
+        subtract_norm2(left, images, first);
+        InnerField to_rest = view(*rest, size, count);
+        convert(to_rest, left);
+      }
+    }
+    size += count;
+  }
+  /// Adds those of another block that is accurate too.
+  void append(const direction_block& other) {
+    InnerField to_z = view(z, size, other.size), to_w = view(w, size, other.size),
+               to_rest = view(*rest, size, other.size);
+    copy(to_z, other.directions());
+    copy(to_w, other.images());
+    copy(to_rest, view(*other.rest, 0, other.size));
+    size += other.size;
+  }
+  /// Returns some directions and, after them, their images, in double precision.
+  Field in_double(int from, int count) const {
+    Field copied = like(z, 2 * count, as<Field>);
+    Field to_z = view(copied, 0, count), to_w = view(copied, count, count);
+    convert(to_z, view(z, from, count));
+    convert(to_w, view(w, from, count));
+    if (!is_accurate()) return copied;
+    Field second = like(to_w);
+    convert(second, view(*rest, from, count));
+    axpy(to_w, uniform_scalars(to_w, 1.0), second);
+    return copied;
+  }
+
+  /// Returns Z^+ x and, below it, W^+ x, without second parts.
+  host_matrix products(const InnerField& x) const {
     if (is_full()) return overlaps(both, x);
     host_matrix all(2 * size, x.columns());
     set_block(all, 0, 0, overlaps(directions(), x));
     set_block(all, size, 0, overlaps(images(), x));
     return all;
   }
-  /// Computes x += Z C and, where it is given, x += W E.
-  void add(Field& x, const host_matrix& c, const host_matrix* e) const {
+  /// Returns the same with them.
+  host_matrix products(const Field& x) const {
+    host_matrix all(2 * size, x.columns());
+    in_batches(size, at_once, [&](int from, int count) {
+      const host_matrix some = overlaps(in_double(from, count), x);
+      set_block(all, from, 0, block_of(some, 0, 0, count, x.columns()));
+      set_block(all, size + from, 0, block_of(some, count, 0, count, x.columns()));
+    });
+    return all;
+  }
+  /// Computes x += Z C and, where it is given, x += W E, without second parts.
+  void add(InnerField& x, const host_matrix& c, const host_matrix* e) const {
     if (e == nullptr || !is_full()) {
       add_combinations(x, directions(), c.numbers());
       if (e != nullptr) add_combinations(x, images(), e->numbers());
       return;
     }
-    host_matrix all(2 * size, c.columns());
-    set_block(all, 0, 0, c);
-    set_block(all, size, 0, *e);
-    add_combinations(x, both, all.numbers());
+    add_combinations(x, both, stacked(c, *e).numbers());
   }
-};
-
-/// A field, and the same in another precision from the first use of it there on.
-template <field_batch Field, field_batch Other>
-class converted_once {
- public:
-  explicit converted_once(const Field& x) : x_(&x) {}
-  /// Returns it as blocks of V take it.
-  template <class V>
-  const V& as_blocks_of() {
-    if constexpr (std::same_as<V, Field>) {
-      return *x_;
-    } else {
-      if (!converted_) {
-        converted_ = like(*x_, x_->columns(), as<Other>);
-        convert(*converted_, *x_);
-      }
-      return *converted_;
-    }
+  /// Does the same with them.
+  void add(Field& x, const host_matrix& c, const host_matrix* e) const {
+    in_batches(size, at_once, [&](int from, int count) {
+      const host_matrix of_z = block_of(c, from, 0, count, c.columns());
+      const host_matrix of_w =
+          e == nullptr ? host_matrix(count, c.columns()) : block_of(*e, from, 0, count, c.columns());
+      add_combinations(x, in_double(from, count), stacked(of_z, of_w).numbers());
+    });
   }
 
  private:
-  const Field* x_;
-  std::optional<Other> converted_;
+  static constexpr int at_once = 16;  ///< directions in double precision
+  static host_matrix stacked(const host_matrix& c, const host_matrix& e) {
+    host_matrix all(c.rows() + e.rows(), c.columns());
+    set_block(all, 0, 0, c);
+    set_block(all, c.rows(), 0, e);
+    return all;
+  }
 };
 
 namespace detail {
@@ -102,8 +151,9 @@ inline host_matrix directions_above(const host_matrix& gram, double least) {
 
 }  // namespace detail
 
-/// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks. Directions whose images are no
-/// better than single precision may be kept in it.
+/// Directions Z, with W = D Z and the inner products of both. Storage grows by blocks, of directions with accurate
+/// images or of others. What is in double precision takes images as accurate as they are; what is in single takes
+/// single ones.
 ///
 /// Each z may have a partner s = sign(H) z = gamma_5 (D z - z). Its image costs nothing: D s = gamma_5 D z, since
 /// sign(H)^2 = 1. On low modes of D, s is about -gamma_5 z, so that one sign function finds both of their chiralities.
@@ -112,19 +162,16 @@ inline host_matrix directions_above(const host_matrix& gram, double least) {
 template <field_batch Field, field_batch InnerField>
 class search_space {
  public:
+  using block = direction_block<Field, InnerField>;
+
   /// \param first         directions to begin with, which copies of this space share; may have none
   /// \param has_partners  whether each direction has one, which needs sign(H)^2 = 1
-  search_space(const direction_block<Field>& first, bool has_partners) : each_(has_partners ? 2 : 1) {
+  search_space(const block& first, bool has_partners) : each_(has_partners ? 2 : 1) {
     if (first.size == 0) return;
     blocks_.push_back(first);
     first_blocks_ = 1;
     enlarge(first.size);
-    in_batches(first.size, 12, [&](int from, int count) {
-      Field both = like(first.z, 2 * count), z = view(both, 0, count), w = view(both, count, count);
-      copy(z, view(first.z, from, count));
-      copy(w, view(first.w, from, count));
-      record(both, from);
-    });
+    in_batches(first.size, 12, [&](int from, int count) { record(first.in_double(from, count), from); });
   }
 
   /// Directions that are stored.
@@ -159,14 +206,13 @@ class search_space {
     }
   }
 
-  /// \param both       orthonormal directions, orthogonal to the others; after them what D makes of them
-  /// \param as_single  both are kept in single precision, which they have
-  void append(const Field& both, bool as_single) {
+  /// \param both         orthonormal directions, orthogonal to the others, which single precision holds; after them
+  /// what
+  ///                     D makes of them
+  /// \param is_accurate  whether images are better than single precision
+  void append(const Field& both, bool is_accurate) {
     const int before = size_;
-    if (as_single)
-      push_back<InnerField>(both);
-    else
-      push_back<Field>(both);
+    push_back(both, is_accurate);
     enlarge(before + both.columns() / 2);
     record(both, before);
   }
@@ -174,16 +220,11 @@ class search_space {
   /// Keeps the first directions alone, also where memory ran out while others were appended.
   void truncate(int size) {
     int row = 0;
-    for (auto& any : blocks_)
-      std::visit(
-          [&](auto& block) {
-            block.size = std::clamp(size - row, 0, block.size);
-            row += block.size;
-          },
-          any);
-    while (std::ssize(blocks_) > first_blocks_ &&
-           std::visit([](auto& block) { return block.size; }, blocks_.back()) == 0)
-      blocks_.pop_back();
+    for (block& some : blocks_) {
+      some.size = std::clamp(size - row, 0, some.size);
+      row += some.size;
+    }
+    while (std::ssize(blocks_) > first_blocks_ && blocks_.back().size == 0) blocks_.pop_back();
     size_ = size;
     for (host_matrix* products : {&zz_, &zw_, &ww_}) *products = block_of(*products, 0, 0, dimension(), dimension());
   }
@@ -219,24 +260,20 @@ class search_space {
   template <field_batch X>
   std::pair<host_matrix, host_matrix> products_with(const X& b, bool of_images = true) const {
     const X twice = doubled(b);
-    converted_once<X, other<X>> in(twice);
+    in_both_precisions<X> x(twice);
     std::pair<host_matrix, host_matrix> all{host_matrix(dimension(), b.columns()),
                                             host_matrix(dimension(), b.columns())};
     int row = 0;
-    for (const auto& any : blocks_)
-      std::visit(
-          [&]<class V>(const direction_block<V>& block) {
-            const V& x = in.template as_blocks_of<V>();
-            if (of_images || each_ == 2) {  // partners are combinations of images too
-              const auto [of_z, of_w] = sorted(block.products(x));
-              set_block(all.first, row, 0, of_z);
-              set_block(all.second, row, 0, of_w);
-            } else {
-              set_block(all.first, row, 0, overlaps(block.directions(), x));
-            }
-            row += each_ * block.size;
-          },
-          any);
+    for (const block& some : blocks_) {
+      if (of_images || each_ == 2) {  // partners are combinations of images too
+        const auto [of_z, of_w] = sorted(x.products_of(some));
+        set_block(all.first, row, 0, of_z);
+        set_block(all.second, row, 0, of_w);
+      } else {
+        set_block(all.first, row, 0, overlaps(some.directions(), x.single()));
+      }
+      row += each_ * some.size;
+    }
     return all;
   }
 
@@ -258,57 +295,71 @@ class search_space {
     in_batches(x.columns(), at_once, [&](int from, int n) {
       X part = view(x, from, n);
       std::optional<X> same;
-      std::optional<other<X>> converted;
+      std::optional<InnerField> single;
       int row = 0;
-      for (const auto& any : blocks_)
-        std::visit(
-            [&]<class V>(const direction_block<V>& block) {
-              const bool has_images = e != nullptr || each_ == 2;
-              host_matrix of_z(block.size, each_ * n), of_w(has_images ? block.size : 0, each_ * n);
-              for (int j = 0; j < n; ++j)
-                for (int i = 0, k = row; i < block.size; ++i, k += each_) {
-                  of_z(i, j) = c(k, from + j);
-                  if (e != nullptr) of_w(i, j) = (*e)(k, from + j);
-                  if (each_ == 1) continue;
-                  of_z(i, n + j) = -c(k + 1, from + j);
-                  of_w(i, n + j) = e == nullptr ? c(k + 1, from + j) : c(k + 1, from + j) + (*e)(k + 1, from + j);
-                }
-              const host_matrix* const w = has_images ? &of_w : nullptr;
-              if constexpr (!std::same_as<V, X>)
-                add_to(converted, part, block, of_z, w);
-              else if (each_ == 1)
-                block.add(part, of_z, w);
-              else
-                add_to(same, part, block, of_z, w);
-              row += each_ * block.size;
-            },
-            any);
+      for (const block& some : blocks_) {
+        const bool has_images = e != nullptr || each_ == 2;
+        host_matrix of_z(some.size, each_ * n), of_w(has_images ? some.size : 0, each_ * n);
+        for (int j = 0; j < n; ++j)
+          for (int i = 0, k = row; i < some.size; ++i, k += each_) {
+            of_z(i, j) = c(k, from + j);
+            if (e != nullptr) of_w(i, j) = (*e)(k, from + j);
+            if (each_ == 1) continue;
+            of_z(i, n + j) = -c(k + 1, from + j);
+            of_w(i, n + j) = e == nullptr ? c(k + 1, from + j) : c(k + 1, from + j) + (*e)(k + 1, from + j);
+          }
+        const host_matrix* const w = has_images ? &of_w : nullptr;
+        if (std::same_as<X, Field> && !some.is_accurate())
+          add_to(single, part, some, of_z, w);
+        else if (each_ == 1)
+          some.add(part, of_z, w);
+        else
+          add_to(same, part, some, of_z, w);
+        row += each_ * some.size;
+      }
       if (same) axpy(part, uniform_scalars(part, 1.0), folded(*same));
-      if (!converted) return;
+      if (!single) return;
       X y = like(part);
-      convert(y, folded(*converted));
+      assign(y, folded(*single));
       axpy(part, uniform_scalars(part, 1.0), y);
     });
   }
 
  private:
+  /// A field in either precision, and its rounding to single precision from the first use of that on.
   template <class X>
-  using other = std::conditional_t<std::same_as<X, Field>, InnerField, Field>;
+  class in_both_precisions {
+   public:
+    explicit in_both_precisions(const X& x) : x_(&x) {}
+    const InnerField& single() {
+      if constexpr (std::same_as<X, InnerField>) {
+        return *x_;
+      } else {
+        if (!rounded_) {
+          rounded_ = like(*x_, x_->columns(), as<InnerField>);
+          convert(*rounded_, *x_);
+        }
+        return *rounded_;
+      }
+    }
+    host_matrix products_of(const block& some) {
+      return some.is_accurate() ? some.products(*x_) : some.products(single());
+    }
 
-  template <class V>
-  void push_back(const Field& both) {
+   private:
+    const X* x_;
+    std::optional<InnerField> rounded_;
+  };
+
+  void push_back(const Field& both, bool is_accurate) {
     const int count = both.columns() / 2;
     for (int from = 0; from < count;) {
-      const bool is_full = std::ssize(blocks_) == first_blocks_ ||
-                           !std::holds_alternative<direction_block<V>>(blocks_.back()) ||
-                           std::get<direction_block<V>>(blocks_.back()).is_full();
-      if (is_full) blocks_.push_back(direction_block<V>(both, block_length_));
-      auto& last = std::get<direction_block<V>>(blocks_.back());
+      if (std::ssize(blocks_) == first_blocks_ || blocks_.back().is_accurate() != is_accurate ||
+          blocks_.back().is_full())
+        blocks_.push_back(block(both, block_length_, is_accurate));
+      block& last = blocks_.back();
       const int some = std::min(count - from, last.length - last.size);
-      V z = view(last.z, last.size, some), w = view(last.w, last.size, some);
-      assign(z, view(both, from, some));
-      assign(w, view(both, count + from, some));
-      last.size += some;
+      last.append(view(both, from, some), view(both, count + from, some));
       from += some;
     }
   }
@@ -327,7 +378,7 @@ class search_space {
   void record(const Field& both, int before) {
     const int count = both.columns() / 2, rotated = 2 * count;
     const Field twice = doubled(both);
-    converted_once<Field, InnerField> in(twice);
+    in_both_precisions<Field> in(twice);
     int first = 0;
     const auto set = [this](int row, int k, complex<double> zz, complex<double> zw, complex<double> wz,
                             complex<double> ww) {
@@ -338,36 +389,33 @@ class search_space {
       ww_(row, k) = ww;
       ww_(k, row) = conj(ww);
     };
-    for (const auto& any : blocks_)
-      std::visit(
-          [&]<class V>(const direction_block<V>& block) {
-            const host_matrix p = block.products(in.template as_blocks_of<V>());
-            const auto [z, w] = sorted(p);
-            for (int i = 0; i < z.rows(); ++i)
-              for (int j = 0; j < count; ++j)
-                set(first + i, each_ * (before + j), z(i, j), z(i, count + j), w(i, j), w(i, count + j));
-            if (each_ == 2) {  // of gamma_5 (w - z), whose image is gamma_5 w
-              host_matrix swapped(p.rows(), p.columns());
-              set_block(swapped, 0, 0, block_of(p, 0, rotated, p.rows(), rotated));
-              set_block(swapped, 0, rotated, block_of(p, 0, 0, p.rows(), rotated));
-              const auto [gz, gw] = sorted(swapped);
-              for (int i = 0; i < gz.rows(); ++i)
-                for (int j = 0; j < count; ++j)
-                  set(first + i, 2 * (before + j) + 1, gz(i, count + j) - gz(i, j), gz(i, count + j),
-                      gw(i, count + j) - gw(i, j), gw(i, count + j));
-            }
-            first += z.rows();
-          },
-          any);
+    for (const block& some : blocks_) {
+      const host_matrix p = in.products_of(some);
+      const auto [z, w] = sorted(p);
+      for (int i = 0; i < z.rows(); ++i)
+        for (int j = 0; j < count; ++j)
+          set(first + i, each_ * (before + j), z(i, j), z(i, count + j), w(i, j), w(i, count + j));
+      if (each_ == 2) {  // of gamma_5 (w - z), whose image is gamma_5 w
+        host_matrix swapped(p.rows(), p.columns());
+        set_block(swapped, 0, 0, block_of(p, 0, rotated, p.rows(), rotated));
+        set_block(swapped, 0, rotated, block_of(p, 0, 0, p.rows(), rotated));
+        const auto [gz, gw] = sorted(swapped);
+        for (int i = 0; i < gz.rows(); ++i)
+          for (int j = 0; j < count; ++j)
+            set(first + i, 2 * (before + j) + 1, gz(i, count + j) - gz(i, j), gz(i, count + j),
+                gw(i, count + j) - gw(i, j), gw(i, count + j));
+      }
+      first += z.rows();
+    }
   }
   template <class V, class X>
-  void add_to(std::optional<V>& sum, const X& x, const direction_block<V>& block, const host_matrix& of_z,
+  void add_to(std::optional<V>& sum, const X& x, const block& some, const host_matrix& of_z,
               const host_matrix* of_w) const {
     if (!sum) {
       sum = like(x, each_ * x.columns(), as<V>);
       zero(*sum);
     }
-    block.add(*sum, of_z, of_w);
+    some.add(*sum, of_z, of_w);
   }
   /// Returns x + gamma_5 y of [x, y].
   template <class V>
@@ -380,7 +428,7 @@ class search_space {
     return x;
   }
 
-  std::vector<std::variant<direction_block<Field>, direction_block<InnerField>>> blocks_;
+  std::vector<block> blocks_;
   host_matrix zz_, zw_, ww_;  ///< Z^+ Z, Z^+ W and W^+ W
   int each_, size_ = 0, first_blocks_ = 0, block_length_ = 8;
 };
@@ -621,41 +669,46 @@ class preconditioned_solver {
         space_(first) {}
 
   /// Computes x[i] = D(masses[i])^-1 b, as far as the rule allows; adds to the report.
-  /// \param records  whether the report's history is of these columns
-  void solve(std::vector<Field>& x, const Field& b, bool records) {
+  /// \param solutions  returns the x of all masses, whose numbers do not matter. It is called when they are known, so
+  ///                   that a search space may grow into their memory.
+  /// \param records    whether the report's history is of these columns
+  void solve(const std::function<std::vector<Field>()>& solutions, const Field& b, bool records) {
     records_ = records;
-    x_ = &x;
-    for (Field& of_mass : x) zero(of_mass);
+    x_.clear();
+    const auto take_solutions = [&] {
+      if (!x_.empty()) return;
+      x_ = solutions();
+      for (Field& of_mass : x_) zero(of_mass);
+    };
     begin(b);
     for (int round = 0; !open_.empty(); ++round) {
       start_round(round);
       iterate();
+      r_.reset();
+      take_solutions();
       correct();
       std::erase_if(open_, [&](int n) { return !at(n).is_open; });
       if (open_.empty() || round == rule_->corrections || stops_) break;
       ++report_->work.corrections;
     }
+    take_solutions();
     note();
   }
 
   /// Returns the directions that D makes shortest, in single precision, with images as they are. The space is given
   /// back.
   /// \param count  at most
-  direction_block<InnerField> give_shortest(const Field& shape, int count) {
+  direction_block<Field, InnerField> give_shortest(const Field& shape, int count) {
     const host_matrix chosen = space_.shortest_images(count);
-    const int size = chosen.columns();
-    direction_block<InnerField> some(shape, size);
-    some.size = size;
-    in_batches(size, 4, [&](int first, int n) {
-      Field part = like(shape, n);
+    direction_block<Field, InnerField> some(shape, chosen.columns(), false);
+    in_batches(chosen.columns(), 4, [&](int first, int n) {
+      Field z = like(shape, n), w = like(z);
       const host_matrix combination = block_of(chosen, 0, first, chosen.rows(), n);
-      const host_matrix nothing(chosen.rows(), n);
-      for (const bool images : {false, true}) {
-        zero(part);
-        space_.add(part, images ? nothing : combination, images ? &combination : nullptr);
-        InnerField to = view(images ? some.w : some.z, first, n);
-        convert(to, part);
-      }
+      zero(z);
+      zero(w);
+      space_.add(z, combination);
+      space_.add(w, host_matrix(chosen.rows(), n), &combination);
+      some.append(z, w);
     });
     space_ = *first_;
     return some;
@@ -682,7 +735,7 @@ class preconditioned_solver {
       columns_.push_back({n, norm, std::vector<double>(masses_->size(), norm > 0.0 ? 1.0 : 0.0), norm > 0.0});
       if (norm > 0.0) open_.push_back(n);
     }
-    b_ = gather_columns(b, open_);
+    b_ = some_columns(b, open_);
     history_of_masses_.assign(static_cast<std::size_t>(b.columns()), {});
   }
 
@@ -696,7 +749,7 @@ class preconditioned_solver {
     minimisers_.clear();
     for (std::size_t i = 0; i < masses_->size(); ++i) minimisers_.emplace_back(weight(i), (*masses_)[i]);
     along_ = residual_minimiser(0.0, 1.0);
-    r_ = like(*b_, static_cast<int>(open_.size()) * mass_count());
+    r_ = like(*b_, static_cast<int>(open_.size()) * mass_count(), as<InnerField>);
     std::tie(zb_, wb_) = space_.products_with(*b_);
     y_ = host_matrix(space_.dimension(), r_->columns());
     std::vector<int> all(open_.size());
@@ -745,7 +798,8 @@ class preconditioned_solver {
       masses.push_back((*masses_)[c.worst()]);
       lengths.push_back(c.residuals[c.worst()]);
     }
-    Field t = gather_columns(*r_, worst);
+    Field t = like(*b_, static_cast<int>(worst.size()));
+    convert(t, gather_columns(*r_, worst));
     normalise_columns(t);
     in_batches(t.columns(), width_of(t.columns()), [&](int first, int n) {
       Field part = view(t, first, n);
@@ -768,7 +822,7 @@ class preconditioned_solver {
     // Images that err more than single precision need no more; what it leaves of x is a small share of the tolerance.
     const bool as_single = delta >= least_delta_of_single;
     Field q = view(both, 0, count), dq = view(both, count, count);
-    if (as_single) round_to_single(q);
+    round_to_single(q);
     detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] {
       in_batches(count, width_of(count), [&](int first, int n) {
         Field part = view(dq, first, n);
@@ -778,7 +832,7 @@ class preconditioned_solver {
     if (as_single) round_to_single(dq);
     report_->work.accurate_signs += count;
     report_->work.directions += count;
-    space_.append(both, as_single);
+    space_.append(both, !as_single);
     add_products(both);
     find_residuals(active);
     double largest = 0.0, lightest = 0.0;
@@ -886,11 +940,7 @@ class preconditioned_solver {
     for (int m = 0; m < mass_count(); ++m) {
       const auto i = static_cast<std::size_t>(m);
       std::vector<int> sources;
-      for (const int slot : slots) {
-        sources.push_back(source_of(slot, m));
-        Field r = view(*r_, slot * mass_count() + m, 1);
-        copy(r, view(*b_, sources.back(), 1));
-      }
+      for (const int slot : slots) sources.push_back(source_of(slot, m));
       if (k == 0) continue;
       minimisers_[i].update(space_, along_);
       const host_matrix found = minimisers_[i].solve(columns_of(zb_, sources), columns_of(wb_, sources));
@@ -903,25 +953,42 @@ class preconditioned_solver {
         }
       }
     }
-    if (k > 0) space_.add(*r_, of_z, &of_w);
-    const std::vector<double> norms = detail::square_roots(host_values(norm2(*r_)));
-    for (const int slot : slots) {
-      column& c = at(open_[static_cast<std::size_t>(slot)]);
-      for (std::size_t m = 0; m < masses_->size(); ++m)
-        c.residuals[m] = norms[static_cast<std::size_t>(slot) * masses_->size() + m] / c.norm;
-    }
+    // What is left is a small difference, found in double precision; single holds it.
+    const int masses = mass_count(), at_once = std::max(1, 16 / masses);
+    in_batches(static_cast<int>(slots.size()), at_once, [&](int first, int count) {
+      Field part = like(*b_, count * masses);
+      std::vector<int> columns;
+      for (int i = 0; i < count; ++i)
+        for (int m = 0; m < masses; ++m) {
+          const int slot = slots[static_cast<std::size_t>(first + i)];
+          columns.push_back(slot * masses + m);
+          Field one = view(part, i * masses + m, 1);
+          copy(one, view(*b_, source_of(slot, m), 1));
+        }
+      const host_matrix of_images = columns_of(of_w, columns);
+      if (k > 0) space_.add(part, columns_of(of_z, columns), &of_images);
+      const std::vector<double> norms = detail::square_roots(host_values(norm2(part)));
+      for (int i = 0; i < count; ++i) {
+        const int slot = slots[static_cast<std::size_t>(first + i)];
+        column& c = at(open_of(slot));
+        for (int m = 0; m < masses; ++m)
+          c.residuals[static_cast<std::size_t>(m)] = norms[static_cast<std::size_t>(i * masses + m)] / c.norm;
+        InnerField to = view(*r_, slot * masses, masses);
+        convert(to, view(part, i * masses, masses));
+      }
+    });
   }
 
   /// Adds the solutions of this round to x; b becomes what the accurate sign function leaves of those that stay open.
   void correct() {
     const int masses = mass_count(), slots = static_cast<int>(open_.size());
-    Field left = std::move(*r_);
     const int at_once = std::max(1, static_cast<int>(columns_.size()) / masses);
-    std::vector<int> stay;
+    std::vector<Field> left;
+    int left_columns = 0;
     in_batches(slots, at_once, [&](int first, int count) {
       if (!stops_ && rule_->interrupted && rule_->interrupted()) stops_ = true;
-      Field change = like(left, count * masses), image = like(change),
-            part = view(left, first * masses, count * masses);
+      Field change = like(*b_, count * masses), image = like(change), part = like(change);
+      std::vector<int> stay;
       zero(change);
       const host_matrix y = block_of(y_, 0, first * masses, y_.rows(), count * masses);
       if (space_.size() > 0) space_.add(change, y);
@@ -937,7 +1004,7 @@ class preconditioned_solver {
       for (int i = 0; i < count; ++i) {
         for (int m = 0; m < masses; ++m) {
           const int number = i * masses + m;
-          Field one = view(part, number, 1), x = view((*x_)[static_cast<std::size_t>(m)], open_of(first + i), 1);
+          Field one = view(part, number, 1), x = view(x_[static_cast<std::size_t>(m)], open_of(first + i), 1);
           copy(one, view(*b_, source_of(first + i, m), 1));
           axpy(x, uniform_scalars(x, 1.0), view(change, number, 1));
           of_image.push_back(-weight(static_cast<std::size_t>(m)));
@@ -954,10 +1021,20 @@ class preconditioned_solver {
           c.residuals[static_cast<std::size_t>(m)] = norms[static_cast<std::size_t>(i * masses + m)] / c.norm;
         history_of_masses_[static_cast<std::size_t>(c.number)].push_back({iterated, c.residuals});
         c.is_open = c.is_finite() && !(c.residuals[c.worst()] <= 0.9 * rule_->tolerance);
-        for (int m = 0; m < masses && c.is_open; ++m) stay.push_back((first + i) * masses + m);
+        for (int m = 0; m < masses && c.is_open; ++m) stay.push_back(i * masses + m);
       }
+      if (stay.empty()) return;
+      left.push_back(gather_columns(part, stay));
+      left_columns += left.back().columns();
     });
-    b_ = gather_columns(left, stay);
+    Field next = like(*b_, left_columns);
+    int at_column = 0;
+    for (const Field& some : left) {
+      Field to = view(next, at_column, some.columns());
+      copy(to, some);
+      at_column += some.columns();
+    }
+    b_ = std::move(next);
   }
   /// Computes D x; where memory runs out, of fewer columns at once.
   void apply_in_room(Field& y, const Field& x, double delta) const {
@@ -1010,11 +1087,11 @@ class preconditioned_solver {
   std::vector<residual_minimiser> minimisers_;  ///< of the masses
   residual_minimiser along_{0.0, 1.0};          ///< minimises |t - Z y|
   std::vector<column> columns_;
-  std::vector<int> open_;            ///< numbers of columns
-  std::vector<Field>* x_ = nullptr;  ///< the solutions so far
-  std::optional<Field> b_;           ///< of open columns: what is solved for, of all masses together or of each
-  std::optional<Field> r_;           ///< of open columns and masses: what this round leaves of b
-  host_matrix zb_{}, wb_{}, y_{};    ///< Z^+ b and W^+ b; the solution of this round is Z y
+  std::vector<int> open_;          ///< numbers of columns
+  std::vector<Field> x_;           ///< the solutions so far
+  std::optional<Field> b_;         ///< of open columns: what is solved for, of all masses together or of each
+  std::optional<InnerField> r_;    ///< of open columns and masses: what this round leaves of b
+  host_matrix zb_{}, wb_{}, y_{};  ///< Z^+ b and W^+ b; the solution of this round is Z y
   std::vector<std::vector<round_record>> history_of_masses_;
   int iterations_ = 0;
   bool records_ = false, stops_ = false, has_no_room_ = false;
@@ -1022,13 +1099,19 @@ class preconditioned_solver {
 
 namespace detail {
 
-/// Makes the images of directions to an accuracy.
+/// Appends directions, rounded to single precision, with their images to an accuracy.
 template <class Sign>
-void make_images(const overlap_operator<Sign>& d, direction_block<typename Sign::Field>& directions, int from,
-                 double delta, preconditioned_work& work) {
-  in_batches(directions.size - from, 12, [&](int begin, int count) {
-    typename Sign::Field to = view(directions.w, from + begin, count);
-    d.apply(to, view(directions.z, from + begin, count), delta);
+void append_with_images(direction_block<typename Sign::Field, typename Sign::InnerField>& directions,
+                        const overlap_operator<Sign>& d, const typename Sign::Field& z, double delta,
+                        preconditioned_work& work) {
+  using Field = typename Sign::Field;
+  in_batches(z.columns(), 12, [&](int from, int count) {
+    typename Sign::InnerField rounded = like(z, count, as<typename Sign::InnerField>);
+    convert(rounded, view(z, from, count));
+    Field exact = like(z, count), image = like(exact);
+    convert(exact, rounded);
+    d.apply(image, exact, delta);
+    directions.append(exact, image);
     work.accurate_signs += count;
   });
 }
@@ -1038,21 +1121,20 @@ void make_images(const overlap_operator<Sign>& d, direction_block<typename Sign:
 /// Returns modes of both chiralities as first directions of all columns, with their images to an accuracy. Nothing is
 /// assumed of them, so that they need not be accurate.
 template <class Sign>
-direction_block<typename Sign::Field> first_directions(const overlap_operator<Sign>& d,
-                                                       const overlap_mode_set<typename Sign::Field>& modes,
-                                                       const typename Sign::Field& shape, double delta,
-                                                       preconditioned_work& work) {
+direction_block<typename Sign::Field, typename Sign::InnerField> first_directions(
+    const overlap_operator<Sign>& d, const overlap_mode_set<typename Sign::Field>& modes,
+    const typename Sign::Field& shape, double delta, preconditioned_work& work) {
   using Field = typename Sign::Field;
-  const int plus = modes.plus.vectors.columns(), all = plus + modes.minus.vectors.columns();
-  direction_block<Field> first(shape, all);
-  first.size = all;
+  direction_block<Field, typename Sign::InnerField> first(
+      shape, modes.plus.vectors.columns() + modes.minus.vectors.columns(), true);
   for (const int chi : {+1, -1}) {
     const Field& v = modes.of(chi).vectors;
-    if (v.columns() == 0) continue;
-    Field to = view(first.z, chi > 0 ? 0 : plus, v.columns());
-    put_chirality(to, v, chi);
+    in_batches(v.columns(), 12, [&](int from, int count) {
+      Field z = like(shape, count);
+      put_chirality(z, view(v, from, count), chi);
+      detail::append_with_images(first, d, z, delta, work);
+    });
   }
-  detail::make_images(d, first, 0, delta, work);
   return first;
 }
 
@@ -1062,46 +1144,44 @@ direction_block<typename Sign::Field> first_directions(const overlap_operator<Si
 /// \param taken   by earlier columns; is used up
 /// \param count   of directions other than modes, at most
 template <class Sign>
-direction_block<typename Sign::Field> recycled_directions(const overlap_operator<Sign>& d,
-                                                          const direction_block<typename Sign::Field>& modes,
-                                                          direction_block<typename Sign::InnerField> taken, int count,
-                                                          double delta, preconditioned_work& work) {
+direction_block<typename Sign::Field, typename Sign::InnerField> recycled_directions(
+    const overlap_operator<Sign>& d, const direction_block<typename Sign::Field, typename Sign::InnerField>& modes,
+    direction_block<typename Sign::Field, typename Sign::InnerField> taken, int count, double delta,
+    preconditioned_work& work) {
   using Field = typename Sign::Field;
+  const auto minus_along_modes = [&](const Field& z) {
+    host_matrix c = block_of(modes.products(z), 0, 0, modes.size, z.columns());
+    scale_columns(c, std::vector<double>(static_cast<std::size_t>(c.columns()), -1.0));
+    return c;
+  };
   if (modes.size > 0) {  // D z less what D makes of the modes
-    Field z = like(taken.z, taken.size, as<Field>), w = like(z);
-    convert(z, taken.directions());
-    convert(w, taken.images());
-    const auto along = inner_products(modes.directions(), z);
-    subtract_combinations(z, modes.directions(), along);
-    subtract_combinations(w, modes.images(), along);
-    convert(taken.z, z);
-    convert(taken.w, w);
+    Field both = taken.in_double(0, taken.size), z = view(both, 0, taken.size), w = view(both, taken.size, taken.size);
+    const host_matrix c = minus_along_modes(z), nothing(c.rows(), c.columns());
+    modes.add(z, c, nullptr);
+    modes.add(w, nothing, &c);
+    taken.size = 0;
+    taken.append(z, w);
   }
   const host_matrix squares = overlaps(taken.images(), taken.images());
   const host_matrix independent = independent_directions(overlaps(taken.directions(), taken.directions()), 1e-3);
   const hermitian_eigenpairs pairs =
       eigenpairs_of_hermitian(hermitian_part(adjoint_product(independent, product(squares, independent))));
-  const int kept = std::min(count, independent.columns()), total = modes.size + kept;
+  const int kept = std::min(count, independent.columns());
   const host_matrix chosen = product(independent, block_of(pairs.vectors, 0, 0, independent.columns(), kept));
-  direction_block<Field> first(modes.z, total);
-  first.size = total;
-  if (modes.size > 0) {
-    Field z = view(first.z, 0, modes.size), w = view(first.w, 0, modes.size);
-    copy(z, modes.directions());
-    copy(w, modes.images());
-  }
+  direction_block<Field, typename Sign::InnerField> first(modes.z, modes.size + kept, true);
+  if (modes.size > 0) first.append(modes);
   if (kept == 0) return first;
-  Field z = view(first.z, modes.size, kept);
+  Field z = like(taken.z, kept, as<Field>);
   {
     auto sum = like(taken.z, kept);
     combine(sum, taken.directions(), chosen.numbers());
     convert(z, sum);
   }
   for (int pass = 0; pass < 2; ++pass) {
-    if (modes.size > 0) subtract_combinations(z, modes.directions(), inner_products(modes.directions(), z));
+    if (modes.size > 0) modes.add(z, minus_along_modes(z), nullptr);
     rotate_basis(z, inverse_root(overlaps(z, z)));
   }
-  detail::make_images(d, first, modes.size, delta, work);
+  detail::append_with_images(first, d, z, delta, work);
   work.recycled = kept;
   return first;
 }
@@ -1113,6 +1193,9 @@ direction_block<typename Sign::Field> recycled_directions(const overlap_operator
 /// are many on large lattices, are the same for all of them. Images are as accurate as the share of a solution
 /// requires. At the end the accurate sign function decides, and what is above the tolerance goes on from there. No
 /// modes of D are needed; those that are there are first directions.
+/// \param x        as many fields as masses; if none, they are made when their numbers are known, so that a search
+/// space
+///                 may grow into their memory
 /// \param b        columns of any chirality
 /// \param masses   ascending, not negative
 /// \param inverse  InnerField inverse(const InnerField& r): about M^-1 r
@@ -1126,11 +1209,11 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   overlap_solve_report report;
   for (const double mass : masses) report.masses.push_back({.mass = mass, .converged = true});
   const double delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4);
-  const direction_block<Field> of_modes = first_directions(d, modes, b, delta, report.work);
+  const direction_block<Field, typename Sign::InnerField> of_modes = first_directions(d, modes, b, delta, report.work);
   const overlap_preconditioner& settings = rule.preconditioner;
   int batch = std::min(settings.batch > 0 ? settings.batch : b.columns(), b.columns());
   using space = search_space<Field, typename Sign::InnerField>;
-  const auto space_of = [&](const direction_block<Field>& directions) {
+  const auto space_of = [&](const direction_block<Field, typename Sign::InnerField>& directions) {
     // After many inner steps partners tell little: 20 directions for 19 on 12^3x24 with eight.
     return space(directions, !(rule.coarse_sign_delta > 0.0) && settings.inner_steps <= 4);
   };
@@ -1140,8 +1223,15 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   double last = 0.0;  // directions of a column of the batch before
   for (int begin = 0; begin < b.columns();) {
     const int count = std::min({begin == 0 ? leading : batch, batch, b.columns() - begin});
-    std::vector<Field> part;
-    for (Field& of_mass : x) part.push_back(view(of_mass, begin, count));
+    const auto part = [&] {
+      while (x.size() < masses.size()) {
+        x.push_back(like(b));
+        zero(x.back());
+      }
+      std::vector<Field> of_columns;
+      for (Field& of_mass : x) of_columns.push_back(view(of_mass, begin, count));
+      return of_columns;
+    };
     preconditioned_solver<Sign, Inverse> solver(d, first, masses, rule, inverse, report);
     const double before = report.work.directions;
     try {

@@ -347,8 +347,9 @@ class overlap_solver_of final : public overlap_solver {
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
     copy_numbers(with, modes);
     const Field& b = fields_of<Field>(sources);
-    std::vector<Field> x;
-    for (std::size_t i = 0; i < masses.size(); ++i) x.push_back(like(b));
+    std::vector<Field> x;  // the preconditioned scheme makes them when they are known
+    for (std::size_t i = 0; i < masses.size() && rule.scheme != overlap_scheme::preconditioned; ++i)
+      x.push_back(like(b));
     overlap_solutions solved;
     if (rule.scheme == overlap_scheme::preconditioned)
       solved.report = solve_preconditioned(d, with, x, b, masses, rule);

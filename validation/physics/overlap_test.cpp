@@ -1061,11 +1061,10 @@ TEST(Propagators, inner_steps_leave_out_what_the_search_space_holds) {
   for (int c = 0; c < 2; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c, c));
   constexpr double mass = 0.05;
   preconditioned_work work;
-  const direction_block<Field> first = first_directions(d, of_d, b, 1e-9, work);
-  Field images = like(first.w);
-  copy(images, first.w);
+  const auto first = first_directions(d, of_d, b, 1e-9, work);
+  Field both = first.in_double(0, first.size), images = view(both, first.size, first.size);
   scale(images, uniform_scalars(images, rho - 0.5 * mass));
-  axpy(images, uniform_scalars(images, mass), first.z);
+  axpy(images, uniform_scalars(images, mass), view(both, 0, first.size));
   normalise_columns(images);
   double along = 0.0;  // images of D(m) of the space, of what inner steps start from
   const auto watched = [&](const sign_of_library::InnerField& r) {
