@@ -62,9 +62,9 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
       these.preconditioner.batch = columns;
       const double each = share * expected_directions(these, volume, options.tolerance());
       // Three of ten directions have images better than single precision; the last blocks of both are half full.
-      constexpr double of_direction = 0.65;
-      return spinor * 2.0 *
-             (of_direction * columns * std::min<double>(p.directions, each) + 0.75 * block_length_of(columns));
+      constexpr double of_direction = 1.15, of_both_kinds = 2.5;
+      return spinor * (of_direction * columns * std::min<double>(p.directions, each) +
+                       0.5 * of_both_kinds * block_length_of(columns));
     };
     // The first columns are done with when the directions are there that others begin with.
     memory.solve_spaces =
@@ -77,12 +77,15 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
-    // Modes of H in single precision, too. Solutions and sources of twelve columns. Of a batch its sources, what is
-    // left for each mass, and vectors of a step, or of the sign functions that judge it.
-    const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 4.0 * options.overlap_modes;
+    // Modes of H in single precision, too, and those of D with their images. Sources of twelve columns. Of a batch,
+    // what is left for each mass and vectors of a step; or, when the space is complete, solutions of twelve columns,
+    // and vectors of the sign functions that judge them. The solutions of a first batch are there while a second goes
+    // on.
+    const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 3.0 * options.overlap_modes;
+    const double of_solutions = 12.0 * masses, of_judges = 10.0 * std::max<double>(batch, masses);
+    const double of_steps = 0.5 * batch * masses + of_step + (batch < 12 ? of_solutions : 0.0);
     const double preconditioned =
-        spinor * (of_modes + 12.0 * (masses + 1.0) + batch * (masses + 1.0) +
-                  std::max(of_step, 10.0 * std::max<double>(batch, masses)) + (by_bicgstab ? 16.0 : 42.0)) +
+        spinor * (of_modes + 12.0 + std::max(of_steps, of_solutions + of_judges) + (by_bicgstab ? 16.0 : 42.0)) +
         memory.solve_spaces;
     memory.solves = options.scheme_is_open ? std::max(memory.solves, preconditioned) : preconditioned;
   }
