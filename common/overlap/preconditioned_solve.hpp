@@ -164,6 +164,9 @@ class search_space {
  public:
   using block = direction_block<Field, InnerField>;
 
+  /// Columns that add() takes at once: as many as kernels of products do.
+  static constexpr int columns_of_sums = 24;
+
   /// \param first         directions to begin with, which copies of this space share; may have none
   /// \param has_partners  whether each direction has one, which needs sign(H)^2 = 1
   search_space(const block& first, bool has_partners) : each_(has_partners ? 2 : 1) {
@@ -196,8 +199,8 @@ class search_space {
 
   /// Takes out of all columns of t what lies along the directions.
   /// \param along  minimises |t - Z y|
-  template <class Minimiser>
-  void project(Field& t, const Minimiser& along) const {
+  template <field_batch X, class Minimiser>
+  void project(X& t, const Minimiser& along) const {
     for (int pass = 0; pass < 2 && size_ > 0; ++pass) {
       const auto [zt, wt] = products_with(t, false);
       host_matrix c = along.solve(zt, wt);
@@ -291,7 +294,7 @@ class search_space {
   /// Computes x += Z C and, where it is given, x += W E: columns of x, in either precision, as those of C.
   template <field_batch X>
   void add(X& x, const host_matrix& c, const host_matrix* e = nullptr) const {
-    constexpr int at_once = 16;  // columns: the sums below take as much memory as three times these
+    constexpr int at_once = columns_of_sums;  // the sums below take as much memory as three times these
     in_batches(x.columns(), at_once, [&](int from, int n) {
       X part = view(x, from, n);
       std::optional<X> same;
@@ -885,7 +888,12 @@ class preconditioned_solver {
     // Below that a direction is rounding of single precision.
     constexpr double least = 1e-5;
     const std::vector<double> before = detail::square_roots(host_values(norm2(t)));
-    space_.project(t, along_);
+    {  // directions are kept in single precision
+      InnerField rounded = like(t, t.columns(), as<InnerField>);
+      convert(rounded, t);
+      space_.project(rounded, along_);
+      convert(t, rounded);
+    }
     const std::vector<double> fresh = detail::square_roots(host_values(norm2(t)));
     std::vector<int> kept;
     for (std::size_t i = 0; i < fresh.size(); ++i)
@@ -954,7 +962,7 @@ class preconditioned_solver {
       }
     }
     // What is left is a small difference, found in double precision; single holds it.
-    const int masses = mass_count(), at_once = std::max(1, 16 / masses);
+    const int masses = mass_count(), at_once = std::max(1, search_space<Field, InnerField>::columns_of_sums / masses);
     in_batches(static_cast<int>(slots.size()), at_once, [&](int first, int count) {
       Field part = like(*b_, count * masses);
       std::vector<int> columns;
