@@ -1050,6 +1050,53 @@ TEST(Propagators, are_judged_by_as_many_columns_at_once_as_there_is_memory_for) 
   }
 }
 
+TEST(Propagators, have_directions_whose_images_keep_48_bits) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  using single = sign_of_library::InnerField;
+  Field z = field.fields(3), w = field.fields(3), x = field.fields(2), y = like(x);
+  const auto fill = field.random();
+  for (Field* some : {&z, &w, &x}) {
+    fill(*some);
+    normalise_columns(*some);
+  }
+  single rounded = like(z, 3, as<single>);
+  convert(rounded, z);
+  convert(z, rounded);
+  const auto distance = [](const Field& a, const Field& b) {
+    Field d = like(a);
+    double worst = 0.0;
+    for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
+    return worst;
+  };
+  const host_matrix c(3, 2, std::vector<complex<double>>{{1, 2}, {-1, 0}, {0, 3}, {2, 0}, {1, 1}, {0, -1}});
+  for (const bool is_accurate : {true, false}) {
+    direction_block<Field, single> block(z, 4, is_accurate);
+    block.append(view(z, 0, 2), view(w, 0, 2));
+    block.append(view(z, 2, 1), view(w, 2, 1));
+    ASSERT_EQ(block.size, 3);
+    const Field both = block.in_double(0, 3);
+    EXPECT_EQ(distance(view(both, 0, 3), z), 0.0);
+    const double least = is_accurate ? 0.0 : 1e-9, most = is_accurate ? 1e-14 : 1e-7;
+    const auto expect_near = [&](double found) {
+      EXPECT_GE(found, least);
+      EXPECT_LE(found, most);
+    };
+    expect_near(distance(view(both, 3, 3), w));
+    const host_matrix products = block.products(x), of_w = overlaps(w, x);
+    double worst = 0.0;
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < 3; ++i) keep_largest(worst, std::sqrt(norm2(products(3 + i, j) - of_w(i, j))));
+    EXPECT_LE(worst, most);
+    copy(y, x);
+    block.add(y, c, &c);
+    Field expected = like(x);
+    copy(expected, x);
+    add_combinations(expected, z, c.numbers());
+    add_combinations(expected, w, c.numbers());
+    EXPECT_LE(distance(y, expected), 10.0 * most);
+  }
+}
+
 TEST(Propagators, inner_steps_leave_out_what_the_search_space_holds) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const mode_set<Field> modes = field.modes(12);
