@@ -232,7 +232,7 @@ overlap_times times_of(const overlap_options& options, double volume, double low
     if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
   }
   // What the formulas leave out, as runs on 16^3x32 and 24^3x64 have it (validation/results/predictions.csv).
-  constexpr double more_in_modes = 1.15, more_in_solves = 1.75, more_in_preconditioned = 2.1;
+  constexpr double more_in_modes = 1.15, more_in_solves = 1.75, more_in_preconditioned = 1.75;
   t.overlap_modes *= more_in_modes;
   if (options.until == overlap_stage::overlap_modes) return t;
 
