@@ -77,10 +77,9 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
-    // Modes of H in single precision, too, and those of D with their images. Sources of twelve columns. Of a batch,
-    // what is left for each mass and vectors of a step; or, when the space is complete, solutions of twelve columns,
-    // and vectors of the sign functions that judge them. The solutions of a first batch are there while a second goes
-    // on.
+    // Modes of H in single precision, too, and those of D with their images. Sources of twelve columns. While the space
+    // grows, what is left for each mass and vectors of a step; solutions of another batch may be there. When it is
+    // complete, solutions and vectors of the sign functions that judge them.
     const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 3.0 * options.overlap_modes;
     const double of_solutions = 12.0 * masses, of_judges = 10.0 * std::max<double>(batch, masses);
     const double of_steps = 0.5 * batch * masses + of_step + (batch < 12 ? of_solutions : 0.0);
