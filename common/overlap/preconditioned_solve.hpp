@@ -209,9 +209,8 @@ class search_space {
     }
   }
 
-  /// \param both         orthonormal directions, orthogonal to the others, which single precision holds; after them
-  /// what
-  ///                     D makes of them
+  /// \param both         new directions, orthogonal to each other and to the rest, which single precision holds; after
+  ///                     them their images
   /// \param is_accurate  whether images are better than single precision
   void append(const Field& both, bool is_accurate) {
     const int before = size_;
