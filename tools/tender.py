@@ -23,6 +23,8 @@ with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8")
 FIRST = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": [], "overlap-propagator": ["--scheme", "preconditioned"],
          "dslash-scaling": ["--operator", "hopping", "--layout", "even-odd", "--precision", "double", "--samples", "3"],
          "nodal-dg": ["--steps", "20", "--samples", "4"]}
+# The same for classes above nano: half of the usual modes leave room for a batch of columns.
+ABOVE_NANO = {"overlap-propagator": ["--modes", "100"]}
 LONGER = {"mixed-precision-solver": "--repeat", "dslash-scaling": "--samples", "nodal-dg": "--steps"}
 SYSTEM = (("uname", "-a"), ("lscpu",), ("free", "-b"), ("numactl", "--hardware"), ("nvidia-smi", "-q"), ("nvidia-smi", "topo", "-m"),
           ("mpirun", "--version"), ("srun", "--version"), ("ulimit", "-a"), ("lspci",))
@@ -146,9 +148,9 @@ def names(options):
     return {word.partition("=")[0] for word in options}
 
 
-def first_options(a, app):
+def first_options(a, app, size):
     """What a first run is told: the usual options, but for those that --options gives."""
-    given, usual = a.more.get(app, []), FIRST[app]
+    given, usual = a.more.get(app, []), FIRST[app] + (ABOVE_NANO.get(app, []) if size != "nano" else [])
     return [word for i in range(0, len(usual), 2) if usual[i] not in names(given) for word in usual[i:i + 2]] + given
 
 
@@ -177,7 +179,7 @@ def run_series(a):
             for app in a.apps:
                 seconds = CLASSES["programs"][app].get("seconds", rules["seconds"])
                 for ranks in a.ranks:
-                    more, count = first_options(a, app), a.runs or rules["runs"]
+                    more, count = first_options(a, app, size), a.runs or rules["runs"]
                     if seconds and not a.dryrun and not has_length(a, app):
                         trial = run(a, app, size, memory, ranks, "trial", more)
                         if trial["why"].endswith("s of work") or trial["conforms"]:
