@@ -132,7 +132,7 @@ dense_matrix columns_to_dense(const Field& x) {
 double distance(const Field& a, const Field& b) {
   Field d = like(a);
   double worst = 0.0;
-  for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) worst = std::max(worst, std::sqrt(n.re));
+  for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
   return worst;
 }
 
@@ -1062,12 +1062,6 @@ TEST(Propagators, have_directions_whose_images_keep_48_bits) {
   single rounded = like(z, 3, as<single>);
   convert(rounded, z);
   convert(z, rounded);
-  const auto distance = [](const Field& a, const Field& b) {
-    Field d = like(a);
-    double worst = 0.0;
-    for (const complex<double>& n : host_values(subtract_norm2(d, a, b))) keep_largest(worst, std::sqrt(n.re));
-    return worst;
-  };
   const host_matrix c(3, 2, std::vector<complex<double>>{{1, 2}, {-1, 0}, {0, 3}, {2, 0}, {1, 1}, {0, -1}});
   for (const bool is_accurate : {true, false}) {
     direction_block<Field, single> block(z, 4, is_accurate);
