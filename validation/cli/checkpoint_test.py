@@ -230,7 +230,7 @@ class Propagator(CheckpointTest):
             self.assertIn("time limit", result.out)
             if os.path.exists(self.path("then.h5")):  # stopped in what follows the solves
                 self.assertEqual(self.content("then.h5"), self.content("whole.h5"))
-            stops, limit = stops + 1, 1.4 * limit
+            stops, limit = stops + 1, 1.15 * limit
         self.assertEqual(result.status, SUCCESS, result.err + result.out)
         self.assertGreater(stops, 0)
         self.assertEqual(self.content("then.h5"), self.content("whole.h5"))
