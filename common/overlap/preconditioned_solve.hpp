@@ -432,7 +432,7 @@ class search_space {
 
   std::vector<block> blocks_;
   host_matrix zz_, zw_, ww_;  ///< Z^+ Z, Z^+ W and W^+ W
-  int each_, size_ = 0, first_blocks_ = 0, block_length_ = 8;
+  int each_, size_ = 0, first_blocks_ = 0, block_length_ = block_length_of(1);
 };
 
 /// Minimises |b - A y|, A = alpha W + beta Z of a search space that grows: of one mass.
@@ -800,19 +800,17 @@ class preconditioned_solver {
       masses.push_back((*masses_)[c.worst()]);
       lengths.push_back(c.residuals[c.worst()]);
     }
-    Field t = like(*b_, static_cast<int>(worst.size()));
-    convert(t, gather_columns(*r_, worst));
+    InnerField t = gather_columns(*r_, worst);
     normalise_columns(t);
     in_batches(t.columns(), width_of(t.columns()), [&](int first, int n) {
-      Field part = view(t, first, n);
-      InnerField rounded = like(t, n, as<InnerField>);
-      convert(rounded, part);
+      InnerField part = view(t, first, n), residuals = like(t, n);
+      copy(residuals, part);
       const auto of_part = [&](const auto& list) {
         return std::vector(list.begin() + first, list.begin() + first + n);
       };
       const std::vector<int> numbers = of_part(worst);
-      convert(part, inverse_.apply(std::move(rounded), of_part(masses),
-                                   [&](InnerField& image) { project_images(image, numbers); }));
+      copy(part, inverse_.apply(std::move(residuals), of_part(masses),
+                                [&](InnerField& image) { project_images(image, numbers); }));
     });
     double share = 0.0;
     Field both = new_directions(t, lengths, share);
@@ -823,8 +821,8 @@ class preconditioned_solver {
         detail::rounded_down(std::clamp(rule_->preconditioner.relaxation * rule_->tolerance / share, 1e-13, 1e-2));
     // Images that err more than single precision need no more; what it leaves of x is a small share of the tolerance.
     const bool as_single = delta >= least_delta_of_single;
-    Field q = view(both, 0, count), dq = view(both, count, count);
-    round_to_single(q);
+    const Field q = view(both, 0, count);
+    Field dq = view(both, count, count);
     detail::add_seconds(report_->work.accurate_sign_seconds, rule_->finish, [&] {
       in_batches(count, width_of(count), [&](int first, int n) {
         Field part = view(dq, first, n);
@@ -880,25 +878,21 @@ class preconditioned_solver {
     space_.add(image, c, &e);
   }
 
-  /// Returns an orthonormal basis of what t has beyond the space, with as much room again for images.
+  /// Returns an orthonormal basis of what t has beyond the space, rounded to single precision, with as much room again
+  /// for images.
   /// \param lengths  of the residuals, of which t was made
   /// \param share    becomes the largest one that a solution is expected to take of a direction
-  Field new_directions(Field& t, const std::vector<double>& lengths, double& share) const {
+  Field new_directions(InnerField& t, const std::vector<double>& lengths, double& share) const {
     // Below that a direction is rounding of single precision.
     constexpr double least = 1e-5;
     const std::vector<double> before = detail::square_roots(host_values(norm2(t)));
-    {  // directions are kept in single precision
-      InnerField rounded = like(t, t.columns(), as<InnerField>);
-      convert(rounded, t);
-      space_.project(rounded, along_);
-      convert(t, rounded);
-    }
+    space_.project(t, along_);
     const std::vector<double> fresh = detail::square_roots(host_values(norm2(t)));
     std::vector<int> kept;
     for (std::size_t i = 0; i < fresh.size(); ++i)
       if (fresh[i] > least * before[i]) kept.push_back(static_cast<int>(i));  // false for NaN
-    if (kept.empty()) return like(t, 0);
-    const Field some = gather_columns(t, kept);
+    if (kept.empty()) return like(*b_, 0);
+    const InnerField some = gather_columns(t, kept);
     std::vector<double> shares, scales;
     for (const int i : kept) {
       const auto n = static_cast<std::size_t>(i);
@@ -914,10 +908,13 @@ class preconditioned_solver {
     };
     share = std::sqrt(eigenpairs_of_hermitian(scaled(shares)).values.back());
     host_matrix chosen = detail::directions_above(scaled(scales), least * least);
-    if (chosen.columns() == 0) return like(t, 0);
+    const int count = chosen.columns();
+    if (count == 0) return like(*b_, 0);
     scale_rows(chosen, scales);
-    Field both = like(t, 2 * chosen.columns()), q = view(both, 0, chosen.columns());
-    combine(q, some, chosen.numbers());
+    InnerField directions = like(t, count);
+    combine(directions, some, chosen.numbers());
+    Field both = like(*b_, 2 * count), q = view(both, 0, count);
+    convert(q, directions);
     return both;
   }
 
@@ -1231,10 +1228,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   for (int begin = 0; begin < b.columns();) {
     const int count = std::min({begin == 0 ? leading : batch, batch, b.columns() - begin});
     const auto part = [&] {
-      while (x.size() < masses.size()) {
-        x.push_back(like(b));
-        zero(x.back());
-      }
+      while (x.size() < masses.size()) x.push_back(like(b));
       std::vector<Field> of_columns;
       for (Field& of_mass : x) of_columns.push_back(view(of_mass, begin, count));
       return of_columns;
