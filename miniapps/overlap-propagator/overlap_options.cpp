@@ -72,9 +72,10 @@ void declare_kernel(command_line& line, overlap_options& options, raw_options& r
   line.integer("--filter-degree", options.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
   line.integer("--mode-block", options.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
   line.integer("--search-space", options.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
-  line.choice("--basis", raw.basis, {"auto", "device", "host"},
-              "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
-              "room for; on the GPU; in memory of the host, which is slower");
+  line.choice(
+      "--basis", raw.basis, {"auto", "device", "host"},
+      "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
+      "room for, or with fewer modes of H if that is faster; on the GPU; in memory of the host, which is slower");
   line.integer("--mode-cycles", options.mode_cycles,
                "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000);
 }

@@ -136,6 +136,56 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
     needs.fom = 3600.0 * static_cast<double>(options_.masses.size()) / (t.total() + verification);
 }
 
+namespace {
+
+/// Returns what is free for fields, a rank: on the GPU, or what a planned one has; on the rank that has least.
+/// Collective.
+double free_memory(const app_run& run) {
+  const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
+  std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
+                              : planned ? -planned->memory
+                                        : -available_memory()};
+  run.world.maximum(std::span(taken));
+  return -taken[0];
+}
+
+/// Returns the applications of H that all stages are expected to take.
+double expected_work(const overlap_options& options, double volume, bool with_basis_on_host) {
+  // 80 modes on 16^3x32 take 17.1 s with the search space on the host, and 1.7 without (H200).
+  constexpr double factor_of_host = 10.0;
+  const double lowest = options.sign.lowest > 0.0 ? options.sign.lowest : expected_mode(options.modes, volume);
+  const expected_choice expected = choice_of(options, volume, lowest, expected_bound(options), kernel_speed{});
+  const overlap_times t = times_of(expected.options, volume, lowest, expected_bound(options),
+                                   expected_overlap_mode(expected.options, volume), kernel_speed{});
+  return t.total() + expected.trial + (with_basis_on_host ? factor_of_host - 1.0 : 0.0) * t.kernel_modes;
+}
+
+}  // namespace
+
+void overlap_program::choose_modes(const app_run& run, run_estimate& needs) {
+  const bool has_memory = run.gpu || (options_.shared.device == "gpu" && planned_machine(run.shared));
+  // Modes that are the aim, or shall be found in a file, or are counted by hand, remain as they are.
+  if (!has_memory || options_.basis != basis_place::automatic || options_.until == overlap_stage::modes ||
+      !options_.checkpoint.empty() || options_.search_space > 0 || options_.sign.lowest > 0.0)
+    return;
+  const double free = free_memory(run);
+  const auto fits = [&](const overlap_options& options) {
+    const overlap_memory memory = memory_of(options, run.geometry);
+    return memory.links + memory.kernel_modes + memory.kernel_basis <= 0.97 * free;
+  };
+  overlap_options fewer = options_;
+  while (fewer.modes > 0 && !fits(fewer)) --fewer.modes;
+  if (fewer.modes == 0 || fewer.modes == options_.modes) return;
+  const auto volume = static_cast<double>(run.geometry.global_volume());
+  const double on_host = expected_work(options_, volume, true), on_gpu = expected_work(fewer, volume, false);
+  if (on_gpu >= on_host) return;
+  needs.lines.emplace_back(
+      "basis", fmt::format("{} modes of H in place of {}, whose search space has no room on the GPU: about {:.2g} "
+                           "applications of H in all; with that search space on the host the time of {:.2g}",
+                           fewer.modes, options_.modes, on_gpu, on_host));
+  options_.modes = fewer.modes;
+}
+
 void overlap_program::choose_batch(const app_run& run) {
   overlap_preconditioner& p = options_.preconditioner;
   if (takes_many_directions(options_, static_cast<double>(run.geometry.global_volume()))) {
@@ -143,12 +193,7 @@ void overlap_program::choose_batch(const app_run& run) {
     if (!options_.preconditioner_tolerance_given && p.inner_steps == 8) p.tolerance = 0.1;
   }
   const bool is_given = p.batch > 0;
-  const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
-  std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
-                              : planned ? -planned->memory
-                                        : -available_memory()};
-  run.world.maximum(std::span(taken));
-  const double free = -taken[0];  // where there is least
+  const double free = free_memory(run);
   // Room is left for more directions than are expected. Where several ranks run, none may run out of memory.
   const double share = run.world.size() == 1 ? 0.94 : 0.86;
   // Narrow batches cost more than modes of H in double precision do in the inner steps.
@@ -165,6 +210,8 @@ void overlap_program::choose_batch(const app_run& run) {
 }
 
 run_estimate overlap_program::estimate(app_run& run) {
+  run_estimate needs;
+  choose_modes(run, needs);
   const bool may_precondition = options_.scheme == overlap_scheme::preconditioned || options_.scheme_is_open;
   if (may_precondition) choose_batch(run);
   const overlap_memory memory = memory_of(options_, run.geometry);
@@ -174,7 +221,6 @@ run_estimate overlap_program::estimate(app_run& run) {
   overlap_times work = times_of(expected.options, volume, lowest, expected_bound(options_),
                                 expected_overlap_mode(expected.options, volume), kernel_speed{});
   work.propagators += expected.trial;
-  run_estimate needs;
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
   const bool on_gpu = run.shared.device == "gpu";
   needs.host_bytes = on_gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;

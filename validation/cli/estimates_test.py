@@ -50,6 +50,18 @@ class Estimates(CommandLineTest):
         self.assertLess(seconds["auto"], 1.15 * seconds["preconditioned"])
         self.assertGreater(seconds["auto"], seconds["preconditioned"])
 
+    def test_fewer_modes_of_h_where_the_search_space_of_all_has_no_room_on_the_gpu(self):
+        problem = ["--lattice", "24x24x24x64", "--modes", "200", "--overlap-modes", "0"]
+        for device, extra, fewer in (("gpu:H100", [], True), ("gpu:H200", [], False), ("gpu:H100", ["--basis", "host"], False),
+                                     ("gpu:H100", ["--until", "modes"], False), ("cpu", [], False)):
+            with self.subTest(device=device, extra=extra):
+                out = self.plan("overlap-propagator", *problem, *extra, ranks=1, device=device)
+                modes = self.number(r"\nmodes +(\d+) of H", out)
+                self.assertEqual(fewer, modes < 200, out)
+                self.assertEqual(fewer, f"basis      {modes:g} modes of H in place of 200" in out, out)
+                if fewer:  # and no fewer than there is room for: 2.5 vectors of the search space a mode, and the mode
+                    self.assertTrue(0.9 < 3.5 * modes * 24 * 8 * 24**3 * 64 / (78 * 2**30 - 12e9) < 1.1, out)
+
     def test_each_step_of_the_ladder_is_eight_times_the_work_on_eight_times_the_ranks(self):
         work = {"mixed-precision-solver": r"\niteration +(\S+) Gflop", "nodal-dg": r"\nwork +(\S+) flops a stage",
                 "dslash-scaling": r"\nhopping +even-odd double +18 +1 +(\S+) ", "multigrid": None,
