@@ -561,7 +561,7 @@ void queue_batch(const queue& q, const coarse_products<float>& p) {
       const int panels = order.matrices * columns * stride, sums = warps * row_tiles * column_tiles * 2 * 32;
       const int bytes = std::max(panels, sums) * static_cast<int>(sizeof(uint2));
       const auto kernel = batch_kernel<storage, row_tiles, column_tiles, warps, resident, ahead>;
-      if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+      allow_shared(kernel, bytes);
       launch_kernel(q, dim3(static_cast<unsigned>(p.sites), static_cast<unsigned>(order.row_tiles() / row_tiles)),
                     dim3(32 * warps), bytes, true, kernel, p, order.row_tiles(), order.steps(), divisor(octets), first,
                     columns);

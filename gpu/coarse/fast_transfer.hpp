@@ -816,11 +816,6 @@ template <class Fine, coarse_storage storage, int... choice>
   refuse_kernel<static_cast<int>(storage), bytes_of_fine<Fine>, choice...>();
 }
 
-template <class Kernel>
-void allow_shared(Kernel kernel, int bytes) {
-  if (bytes > (48 << 10)) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-}
-
 /// Returns which kernels serve: all read rows by 16 bytes.
 template <class Fine>
 bool takes_single_columns(const vector_pointers& v) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/algebra/gram_vectors.hpp"
+#include "gpu/device/copy_to_shared.hpp"
 #include "gpu/device/launch.hpp"
 
 namespace plaquette::gpu {
@@ -231,8 +232,7 @@ void queue_combinations(const queue& q, std::int64_t tasks, const find_combinati
   check(cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   const bool has_room = shared_by_team::bytes(n, true) <= static_cast<std::size_t>(most_bytes);
   const auto bytes = static_cast<int>(shared_by_team::bytes(n, has_room));
-  if (bytes > (48 << 10))
-    check(cudaFuncSetAttribute(combinations_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared(combinations_kernel, bytes);
   // Whole warps, all of a pair's lanes in one.
   const int threads = std::min(block_team::most_members, ((n + 1) / 2 * block_team::lanes + 31) / 32 * 32);
   launch_kernel(q, dim3(static_cast<unsigned>(tasks)), dim3(static_cast<unsigned>(threads)), bytes, true,

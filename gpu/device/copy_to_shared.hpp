@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Copies from global to shared memory that pass the registers and that a thread does not wait for until it says so.
-/// For .cu files only.
+/// Copies from global to shared memory that pass the registers and that a thread does not wait for until it says so;
+/// and room there. For .cu files only.
 #pragma once
 
 #include <cstdint>
 
+#include "gpu/device/check.hpp"
+
 namespace plaquette::gpu {
 
 #ifdef __CUDACC__
+
+/// Lets blocks of a kernel have this much dynamic shared memory. Without it they have 48 KB together with what the
+/// kernel declares (CUDA C++ Programming Guide, technical specifications), which is some hundred bytes or a few KB.
+template <class Kernel>
+void allow_shared(Kernel kernel, int bytes) {
+  constexpr int surely_allowed = 40 << 10;
+  if (bytes > surely_allowed) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
 
 /// Starts a copy of 16 bytes; zeros where they are not `there`, and nothing is read then.
 __device__ __forceinline__ void start_copy_to_shared(void* to, const void* from, bool there) {

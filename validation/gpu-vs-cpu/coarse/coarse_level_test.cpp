@@ -108,6 +108,24 @@ TYPED_TEST(GpuCoarseOperator, HasTheSchurComplementOfTheCpu) {
       }
 }
 
+/// Kernels of many sites take one matrix a site here, and as much shared memory as their sums.
+TEST(GpuCoarseSchur, MultipliesByTheInverseOnManySites) {
+  for (const int vectors : {8, 24, 32, 40})
+    for (const int columns : {2, 12}) {
+      const coarse_pair both({4, 4, 4, 4}, {4, 6, 4, 4});
+      const auto m = random_matrices(*both.geometry, 2 * vectors, 4);
+      const cpu::coarse_schur<float> a(both.host, m);
+      const gpu::coarse_schur<float> da(both.device, gpu::import_matrices(both.device, m));
+      const auto b = both.on_host<float>({2, vectors, site_subset::full, columns}, 1);
+      auto even = a.even_like(b);
+      const auto db = both.on_device(b);
+      auto deven = da.even_like(db);
+      poison_coarse(deven);
+      a.prepare_source(even, b), da.prepare_source(deven, db);
+      EXPECT_TRUE(distance_of(deven, even) <= 2000 * 0x1p-24) << distance_of(deven, even);
+    }
+}
+
 TEST(GpuMatrixTiles, RoundToTheNearestNumberOf16Bits) {
   for (std::uint32_t bits = 0; bits < 0x10000U; ++bits) {
     const float x = gpu::float_of_half(bits);
