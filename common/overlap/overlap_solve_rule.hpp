@@ -47,6 +47,10 @@ struct overlap_preconditioner {
   bool operator==(const overlap_preconditioner&) const = default;
 };
 
+/// The most modes of D of a chirality that are first directions: images take a sign function each and memory, and higher
+/// modes save little.
+inline constexpr int most_modes_as_directions = 32;
+
 /// Returns how many vectors the storage of a search space grows by, of columns that are solved for together. With their
 /// images they fill kernels that take 32 vectors.
 inline int block_length_of(int columns) { return columns > 3 ? 32 : 16; }

@@ -1122,18 +1122,20 @@ void append_with_images(direction_block<typename Sign::Field, typename Sign::Inn
 
 }  // namespace detail
 
-/// Returns modes of both chiralities as first directions of all columns, with their images to an accuracy. Nothing is
-/// assumed of them, so that they need not be accurate.
+/// Returns the lowest modes of both chiralities as first directions of all columns, with their images to an accuracy.
+/// Nothing is assumed of them, so that they need not be accurate.
 template <class Sign>
 direction_block<typename Sign::Field, typename Sign::InnerField> first_directions(
     const overlap_operator<Sign>& d, const overlap_mode_set<typename Sign::Field>& modes,
     const typename Sign::Field& shape, double delta, preconditioned_work& work) {
   using Field = typename Sign::Field;
-  direction_block<Field, typename Sign::InnerField> first(
-      shape, modes.plus.vectors.columns() + modes.minus.vectors.columns(), true);
+  const auto count_of = [&modes](int chi) {
+    return std::min(modes.of(chi).vectors.columns(), most_modes_as_directions);
+  };
+  direction_block<Field, typename Sign::InnerField> first(shape, count_of(+1) + count_of(-1), true);
   for (const int chi : {+1, -1}) {
     const Field& v = modes.of(chi).vectors;
-    in_batches(v.columns(), 12, [&](int from, int count) {
+    in_batches(count_of(chi), 12, [&](int from, int count) {
       Field z = like(shape, count);
       put_chirality(z, view(v, from, count), chi);
       detail::append_with_images(first, d, z, delta, work);

@@ -77,10 +77,11 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
-    // Modes of H in single precision, too, and those of D with their images. Sources of twelve columns. While the space
-    // grows, what is left for each mass and vectors of a step; solutions of another batch may be there. When it is
-    // complete, solutions and vectors of the sign functions that judge them.
-    const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + 3.0 * options.overlap_modes;
+    // Modes of H in single precision, too; those of D, and the lowest with their images as directions. Sources of
+    // twelve columns. While the space grows, what is left for each mass and vectors of a step; solutions of another
+    // batch may be there. When it is complete, solutions and vectors of the sign functions that judge them.
+    const double of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + options.overlap_modes +
+                            3.0 * std::min(options.overlap_modes, most_modes_as_directions);
     const double of_solutions = 12.0 * masses, of_judges = 10.0 * std::max<double>(batch, masses);
     const double of_steps = 0.5 * batch * masses + of_step + (batch < 12 ? of_solutions : 0.0);
     const double preconditioned =
@@ -167,7 +168,10 @@ double expected_directions(const overlap_options& options, double volume, double
   const double of_steps = steps > 0 ? std::pow(4.0 / steps, 0.65) : 2.6;
   // Of partners, counted later: 168 directions for 203 on 8^3x16, 182 for 218 on 6^3x12; none with more inner steps.
   const double of_partners = steps > 0 && steps <= 4 ? 0.82 : 1.0;
-  return of_partners * std::max(15.0, of_mass * of_volume * share_of_directions_in_batch(options.preconditioner)) *
+  // Six low modes of D as first directions took 42% of them away on 12^3x24, for a column alone.
+  const double of_modes = options.overlap_modes >= 6 ? 0.6 : 1.0;
+  return of_partners *
+         std::max(15.0, of_modes * of_mass * of_volume * share_of_directions_in_batch(options.preconditioner)) *
          of_steps * std::log(tolerance) / std::log(1e-8);
 }
 
