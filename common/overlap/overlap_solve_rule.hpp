@@ -47,8 +47,8 @@ struct overlap_preconditioner {
   bool operator==(const overlap_preconditioner&) const = default;
 };
 
-/// The most modes of D of a chirality that are first directions: images take a sign function each and memory, and higher
-/// modes save little.
+/// The most modes of D of a chirality that are first directions: images take a sign function each and memory, and
+/// higher modes save little.
 inline constexpr int most_modes_as_directions = 32;
 
 /// Returns how many vectors the storage of a search space grows by, of columns that are solved for together. With their
