@@ -26,8 +26,8 @@ class overlap_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
-  /// Takes fewer modes of H where the search space for all of them has no room on the GPU and the model expects that to
-  /// be faster than a search space on the host. Collective.
+  /// Takes fewer modes of H where the search space has no room on the GPU, if the model expects that to be faster than
+  /// one on the host. Collective.
   void choose_modes(const app_run& run, run_estimate& needs);
   /// Chooses how many columns the preconditioned scheme solves for at once, by what is free. Collective.
   void choose_batch(const app_run& run);
