@@ -255,12 +255,14 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
   add_correlators(run, options, solved);
   if (!run.control.stopped()) measure_operator(run, options, *solver, gauge);
-  // A column that was stopped in its solve may meet the tolerance, but by other bits than those of the whole solve.
-  const bool is_whole = !run.control.stopped() || std::ranges::all_of(solved.kept, std::identity{});
-  if (!options.write_propagator.empty() && is_whole) store_propagator(run, options, solved, gauge);
-  if (!options.write_propagator.empty() && run.is_root())
-    fmt::print("\npropagator {}{}\n", options.write_propagator,
-               is_whole ? "" : ": not written, the run was stopped within a solve");
+  if (!options.write_propagator.empty()) {
+    // A column that was stopped in its solve may meet the tolerance, but by other bits than those of the whole solve.
+    const bool is_whole = !run.control.stopped() || std::ranges::all_of(solved.kept, std::identity{});
+    if (is_whole) store_propagator(run, options, solved, gauge);
+    if (run.is_root())
+      fmt::print("\npropagator {}{}\n", options.write_propagator,
+                 is_whole ? "" : ": not written, the run was stopped within a solve");
+  }
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 

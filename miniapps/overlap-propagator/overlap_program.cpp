@@ -112,6 +112,33 @@ void overlap_program::place_bases(const app_run& run, const overlap_memory& memo
         format_bytes(std::max(memory.kernel_basis, memory.overlap_basis))));
 }
 
+namespace {
+
+/// Returns |lambda| from which the sign function is approximated: as given, or as it is expected.
+double lowest_of(const overlap_options& options, double volume) {
+  return options.sign.lowest > 0.0 ? options.sign.lowest : expected_mode(options.modes, volume);
+}
+
+/// Returns the times of an expected choice, its trial among the propagators.
+overlap_times times_of(const expected_choice& expected, double volume, double lowest, const kernel_speed& speed) {
+  const overlap_options& options = expected.options;
+  overlap_times t =
+      times_of(options, volume, lowest, expected_bound(options), expected_overlap_mode(options, volume), speed);
+  t.propagators += expected.trial;
+  return t;
+}
+
+/// Returns the applications of H that all stages are expected to take.
+double expected_work(const overlap_options& options, double volume, bool with_basis_on_host) {
+  // 80 modes on 16^3x32 take 17.1 s with the search space on the host, and 1.7 without (H200).
+  constexpr double factor_of_host = 10.0;
+  const double lowest = lowest_of(options, volume);
+  const overlap_times t = times_of(choice_of(options, volume, lowest, expected_bound(options), {}), volume, lowest, {});
+  return t.total() + (with_basis_on_host ? factor_of_host - 1.0 : 0.0) * t.kernel_modes;
+}
+
+}  // namespace
+
 /// What a dry run says of the time.
 void overlap_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine,
                                 double lowest) const {
@@ -119,9 +146,7 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
   const kernel_speed speed = speed_on(machine, options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
   const expected_choice expected = choice_of(options_, volume, lowest, highest, speed);
-  overlap_times t =
-      times_of(expected.options, volume, lowest, highest, expected_overlap_mode(expected.options, volume), speed);
-  t.propagators += expected.trial;
+  const overlap_times t = times_of(expected, volume, lowest, speed);
   const double verification = options_.until == overlap_stage::propagators
                                   ? seconds_of_verification(options_, run.geometry, lowest, highest, speed)
                                   : 0.0;
@@ -147,17 +172,6 @@ double free_memory(const app_run& run) {
                                         : -available_memory()};
   run.world.maximum(std::span(taken));
   return -taken[0];
-}
-
-/// Returns the applications of H that all stages are expected to take.
-double expected_work(const overlap_options& options, double volume, bool with_basis_on_host) {
-  // 80 modes on 16^3x32 take 17.1 s with the search space on the host, and 1.7 without (H200).
-  constexpr double factor_of_host = 10.0;
-  const double lowest = options.sign.lowest > 0.0 ? options.sign.lowest : expected_mode(options.modes, volume);
-  const expected_choice expected = choice_of(options, volume, lowest, expected_bound(options), kernel_speed{});
-  const overlap_times t = times_of(expected.options, volume, lowest, expected_bound(options),
-                                   expected_overlap_mode(expected.options, volume), kernel_speed{});
-  return t.total() + expected.trial + (with_basis_on_host ? factor_of_host - 1.0 : 0.0) * t.kernel_modes;
 }
 
 }  // namespace
@@ -216,11 +230,9 @@ run_estimate overlap_program::estimate(app_run& run) {
   if (may_precondition) choose_batch(run);
   const overlap_memory memory = memory_of(options_, run.geometry);
   const auto volume = static_cast<double>(run.geometry.global_volume());
-  const double lowest = options_.sign.lowest > 0.0 ? options_.sign.lowest : expected_mode(options_.modes, volume);
-  const expected_choice expected = choice_of(options_, volume, lowest, expected_bound(options_), kernel_speed{});
-  overlap_times work = times_of(expected.options, volume, lowest, expected_bound(options_),
-                                expected_overlap_mode(expected.options, volume), kernel_speed{});
-  work.propagators += expected.trial;
+  const double lowest = lowest_of(options_, volume);
+  const expected_choice expected = choice_of(options_, volume, lowest, expected_bound(options_), {});
+  const overlap_times work = times_of(expected, volume, lowest, {});
   const double spinor = 24.0 * sizeof(double) * static_cast<double>(run.geometry.local_volume());
   const bool on_gpu = run.shared.device == "gpu";
   needs.host_bytes = on_gpu ? 40.0 * spinor : memory.largest() + 20.0 * spinor;
