@@ -115,9 +115,9 @@ function(plaquette_mpi_test)
   set_tests_properties(${T_NAME} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77
     PROCESSORS ${processors}
     ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMP_NUM_THREADS=1;OMP_WAIT_POLICY=passive;OMPI_MCA_mpi_yield_when_idle=1")
-  if(T_LOCK)
-    set_tests_properties(${T_NAME} PROPERTIES RESOURCE_LOCK ${T_LOCK})
-  endif()
+  # Two mpiexec that start at the same time may both make Open MPI's folder of sessions: one then ends with "File exists".
+  list(APPEND T_LOCK mpi_sessions)
+  set_tests_properties(${T_NAME} PROPERTIES RESOURCE_LOCK "${T_LOCK}")
 endfunction()
 
 # plaquette_mpi_executable(NAME name SOURCES file... [LIBRARIES target...])
