@@ -31,19 +31,27 @@ Field half_like(const Field& full, int columns) {
   return Field(full.get_context(), field_shape{2, 3, full.shape().sites, columns});
 }
 
+/// The columns of all parts, one part after the other.
+/// \param shape_of  a field as the result, but for its columns
+template <class Field>
+Field side_by_side(const Field& shape_of, std::span<const Field> parts) {
+  int columns = 0;
+  for (const Field& part : parts) columns += part.columns();
+  Field all = like(shape_of, columns);
+  int first = 0;
+  for (const Field& part : parts) {
+    if (part.columns() == 0) continue;
+    Field place = view(all, first, part.columns());
+    copy(place, part);
+    first += part.columns();
+  }
+  return all;
+}
 /// The columns of both.
 template <class Field>
 Field side_by_side(const Field& a, const Field& b) {
-  Field all = like(a, a.columns() + b.columns());
-  if (a.columns() > 0) {
-    Field first = view(all, 0, a.columns());
-    copy(first, a);
-  }
-  if (b.columns() > 0) {
-    Field rest = view(all, a.columns(), b.columns());
-    copy(rest, b);
-  }
-  return all;
+  const Field both[] = {a, b};
+  return side_by_side(a, std::span<const Field>(both));
 }
 
 /// Modes first ... first + count - 1; vectors share storage.

@@ -988,7 +988,6 @@ class preconditioned_solver {
     const int masses = mass_count(), slots = static_cast<int>(open_.size());
     const int at_once = std::max(1, static_cast<int>(columns_.size()) / masses);
     std::vector<Field> left;
-    int left_columns = 0;
     in_batches(slots, at_once, [&](int first, int count) {
       if (!stops_ && rule_->interrupted && rule_->interrupted()) stops_ = true;
       Field change = like(*b_, count * masses), image = like(change), part = like(change);
@@ -1029,16 +1028,8 @@ class preconditioned_solver {
       }
       if (stay.empty()) return;
       left.push_back(gather_columns(part, stay));
-      left_columns += left.back().columns();
     });
-    Field next = like(*b_, left_columns);
-    int at_column = 0;
-    for (const Field& some : left) {
-      Field to = view(next, at_column, some.columns());
-      copy(to, some);
-      at_column += some.columns();
-    }
-    b_ = std::move(next);
+    b_ = detail::side_by_side(*b_, std::span<const Field>(left));
   }
   /// Computes D x; where memory runs out, of fewer columns at once.
   void apply_in_room(Field& y, const Field& x, double delta) const {
@@ -1199,9 +1190,8 @@ direction_block<typename Sign::Field, typename Sign::InnerField> recycled_direct
 /// are many on large lattices, are the same for all of them. Images are as accurate as the share of a solution
 /// requires. At the end the accurate sign function decides, and what is above the tolerance goes on from there. No
 /// modes of D are needed; those that are there are first directions.
-/// \param x        as many fields as masses; if none, they are made when their numbers are known, so that a search
-/// space
-///                 may grow into their memory
+/// \param x        as many fields as masses; if none, they are made when they are known: before that a search space
+///                 may take their memory
 /// \param b        columns of any chirality
 /// \param masses   ascending, not negative
 /// \param inverse  InnerField inverse(const InnerField& r): about M^-1 r
