@@ -5,7 +5,9 @@
 /// about 1e-30 lose bits of low. (Dekker 1971; Joldes, Muller, Popescu, ACM TOMS 44, 2017)
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "common/algebra/complex.hpp"
 
@@ -62,6 +64,21 @@ PLAQUETTE_HOST_DEVICE constexpr float_pair& operator-=(float_pair& a, const floa
 PLAQUETTE_HOST_DEVICE inline float_pair& operator*=(float_pair& a, const float_pair& b) { return a = a * b; }
 PLAQUETTE_HOST_DEVICE constexpr bool operator==(const float_pair& a, const float_pair& b) {
   return a.high == b.high && a.low == b.low;
+}
+
+/// Returns the pair of a number by integers and floats alone, for devices that have few units for double. Errs by at
+/// most 2^-47 of it.
+PLAQUETTE_HOST_DEVICE inline float_pair pair_without_doubles(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto exponent = static_cast<std::uint32_t>(bits >> 52) & 0x7ffU;
+  if (exponent < 960 || exponent > 1149) return float_pair(value);  // below 2^-63, above 2^127, no number
+  constexpr std::uint32_t one = 1023, one_of_float = 127;           // exponents
+  const std::uint32_t sign = static_cast<std::uint32_t>(bits >> 32) & 0x80000000U;
+  const std::uint32_t high =
+      ((exponent - (one - one_of_float)) << 23) | (static_cast<std::uint32_t>(bits >> 29) & 0x7fffffU);
+  const auto rest = static_cast<float>(static_cast<std::uint32_t>(bits) & 0x1fffffffU);  // in units of 2^(e - 52)
+  const auto unit = std::bit_cast<float>(sign | ((exponent - (one + 52 - one_of_float)) << 23));
+  return fast_two_sum(std::bit_cast<float>(sign | high), rest * unit);
 }
 
 /// Bound on the relative rounding error of a sum or product of two pairs.

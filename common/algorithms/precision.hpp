@@ -8,13 +8,14 @@
 #include <type_traits>
 
 #include "common/algebra/fixed_point.hpp"
+#include "common/algebra/float_pair.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {
 
 enum class precision {
   double_,
-  pairs,  ///< of operators on fields in double: their arithmetic is by pairs of floats
+  pairs,  ///< double by pairs of floats: 48 bits
   single,
   half
 };
@@ -26,11 +27,12 @@ inline const char* name(precision p) {
                                   : "half";
 }
 
-/// Of a field: by its value_type, which is double, float or half.
+/// Of a field: by its value_type, which is double, float_pair, float or half.
 template <class Field>
-inline constexpr precision precision_of = std::is_same_v<typename Field::value_type, double>  ? precision::double_
-                                          : std::is_same_v<typename Field::value_type, float> ? precision::single
-                                                                                              : precision::half;
+inline constexpr precision precision_of = std::is_same_v<typename Field::value_type, double>       ? precision::double_
+                                          : std::is_same_v<typename Field::value_type, float_pair> ? precision::pairs
+                                          : std::is_same_v<typename Field::value_type, float>      ? precision::single
+                                                                                                   : precision::half;
 
 /// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
 /// relative to the largest number that shares the scale; of pairs 2^-45, of a product relative to what it adds.

@@ -19,6 +19,8 @@ enum class epilogue {
   add_clover,    ///< out = a x + A h
   clover_x_add,  ///< out = A x + h
 };
+constexpr bool needs_x(epilogue finish) { return finish != epilogue::store && finish != epilogue::clover; }
+constexpr bool needs_clover(epilogue finish) { return finish != epilogue::store && finish != epilogue::add; }
 
 /// Standard flops a site and column of the parts of the operator (never those of how they are computed).
 inline constexpr double hopping_flops = 1320.0;

@@ -9,6 +9,7 @@
 #include "common/algebra/fixed_point.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/concepts.hpp"
+#include "common/error.hpp"
 #include "common/lattice/geometry.hpp"
 
 namespace plaquette {
@@ -17,10 +18,9 @@ namespace plaquette {
 ///
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
-/// - `use_pairs(wilson_clover<double>, links)`: its products are by pairs of floats from now on, or input_error.
-/// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule); `records`: whether work can
-/// be
-///   recorded and launched again.
+/// - `has_pairs`: whether these are there for float_pair, too.
+/// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule).
+/// - `records`: whether work can be recorded and launched again.
 template <class Backend>
 concept backend =
     field_batch<typename Backend::template field<double>> && field_batch<typename Backend::template field<float>> &&
@@ -33,6 +33,11 @@ concept backend =
       { Backend::check_interval } -> std::convertible_to<int>;
       { Backend::check_lag } -> std::convertible_to<int>;
       { Backend::records } -> std::convertible_to<bool>;
+      { Backend::has_pairs } -> std::convertible_to<bool>;
     };
+
+[[noreturn]] inline void refuse_pairs() {
+  throw input_error("double by pairs of floats is for GPUs: expected --device gpu");
+}
 
 }  // namespace plaquette

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/algebra/fixed_point.hpp"
+#include "common/algebra/float_pair.hpp"
 #include "common/algebra/reconstruct.hpp"
 #include "common/algorithms/bridge.hpp"
 #include "common/algorithms/flexible_gcr.hpp"
@@ -72,6 +73,7 @@ class multigrid_solver_of final : public multigrid_solver {
   using full_operator = typename Backend::template wilson_clover<T>;
   template <class T>
   using schur_operator = typename Backend::template schur_wilson_clover<T>;
+  using pair_of_floats = std::conditional_t<Backend::has_pairs, float_pair, double>;
 
  public:
   /// \param distance_from_su3  the largest of a link
@@ -84,7 +86,13 @@ class multigrid_solver_of final : public multigrid_solver {
         full_(full_operator_in<double>()),
         schur_(full_, schur_kind::asymmetric),
         reference_schur_(full_, schur_kind::symmetric) {
-    if (settings_.operator_precision == precision::pairs) Backend::use_pairs(*full_, links_);
+    if (settings_.operator_precision != precision::pairs) return;
+    if (settings_.direction_precision == precision::double_)
+      throw input_error("multigrid: pairs of floats go with directions in single, found directions in double");
+    if (!Backend::has_pairs) refuse_pairs();
+    const auto full = full_operator_in<pair_of_floats>();
+    in_pairs_.emplace(full, schur_kind::asymmetric);
+    reference_in_pairs_.emplace(full, schur_kind::symmetric);
   }
 
   setup_report set_up(const multigrid_parameters& wanted, const null_vector_origin& origin) override {
@@ -243,10 +251,14 @@ class multigrid_solver_of final : public multigrid_solver {
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
     stopping_rule here = rule;
     here.check_interval = 1;  // an iteration takes much longer than an answer
-    return solve_by(schur_, here, [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
-      if (settings_.direction_precision == precision::double_) return flexible_gcr(a, x, b, even, *cycle_, parameters);
+    const auto in_single = [&](const auto& a, auto& x, const auto& b, const stopping_rule& even) {
       return reliable_flexible_gcr<single_field>(a, *library_.system(), x, b, even, updates, *cycle_in_single_,
                                                  parameters);
+    };
+    if (in_pairs_) return solve_by(*in_pairs_, here, in_single);
+    return solve_by(schur_, here, [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
+      return settings_.direction_precision == precision::double_ ? flexible_gcr(a, x, b, even, *cycle_, parameters)
+                                                                 : in_single(a, x, b, even);
     });
   }
 
@@ -254,9 +266,12 @@ class multigrid_solver_of final : public multigrid_solver {
     stopping_rule here = rule;
     here.check_interval = Backend::check_interval;
     here.check_lag = Backend::check_lag;
-    auto timed = inner == precision::double_  ? solve_by(reference_schur_, here, plain_bicgstab{})
-                 : inner == precision::single ? solve_mixed_bicgstab<float>(here)
-                                              : solve_mixed_bicgstab<half>(here);
+    const auto solve_with = [&](const auto& schur) {
+      return inner == precision::double_  ? solve_by(schur, here, plain_bicgstab{})
+             : inner == precision::single ? solve_mixed_bicgstab<float>(schur, here)
+                                          : solve_mixed_bicgstab<half>(schur, here);
+    };
+    auto timed = reference_in_pairs_ ? solve_with(*reference_in_pairs_) : solve_with(reference_schur_);
     timed.flops = static_cast<double>(timed.report.column_applications) * reference_schur_.flops_per_site() * 0.5 *
                   static_cast<double>(context_.geometry().global_volume());
     return timed;
@@ -646,16 +661,28 @@ class multigrid_solver_of final : public multigrid_solver {
     return found;
   }
 
-  template <class Solver>
-  multigrid_solve_report solve_by(const schur_operator<double>& schur, stopping_rule rule, const Solver& solver) {
+  /// \param schur  in double, or in pairs, to which the source is converted and from which the solution is
+  template <class Schur, class Solver>
+  multigrid_solve_report solve_by(const Schur& schur, stopping_rule rule, const Solver& solver) {
+    using field = typename Schur::full_operator::field;
     rule.guess_is_zero = true;
     const double norm = norm_of_operator();
     start_together();
     const work_clock watch(library_);
-    zero(*x_);
     multigrid_solve_report result;
-    result.report = schur_solve(schur, *full_, *x_, *b_, rule, solver,
-                                {.operator_norm = norm, .unit_roundoff = unit_roundoff(settings_.operator_precision)});
+    const auto find = [&](field& x, const field& b) {
+      zero(x);
+      result.report = schur_solve(schur, schur.full(), x, b, rule, solver,
+                                  {.operator_norm = norm, .unit_roundoff = unit_roundoff(precision_of<field>)});
+    };
+    if constexpr (std::is_same_v<field, outer_field>) {
+      find(*x_, *b_);
+    } else {
+      field x = like(*x_, x_->columns(), as<field>), b = like(x);
+      convert(b, *b_);
+      find(x, b);
+      convert(*x_, x);
+    }
     library_.finish();
     const stretch_seconds spent = end_together(watch, context_.comm());
     result.seconds = spent.work;
@@ -668,16 +695,15 @@ class multigrid_solver_of final : public multigrid_solver {
       return bicgstab(a, x, b, rule);
     }
   };
-  template <class Inner>
-  multigrid_solve_report solve_mixed_bicgstab(const stopping_rule& rule) {
+  template <class Inner, class Schur>
+  multigrid_solve_report solve_mixed_bicgstab(const Schur& schur, const stopping_rule& rule) {
     const schur_operator<Inner> inner(inner_operator<Inner>(), schur_kind::symmetric);
     const mixed_precision_defaults defaults = default_parameters(precision::double_, precision_of<inner_field<Inner>>);
     const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
-    return solve_by(reference_schur_, rule,
-                    [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
-                      return solve_mixed<inner_field<Inner>>(solver_kind::bicgstab, mixed_scheme::reliable, a, inner, x,
-                                                             b, even, updates);
-                    });
+    return solve_by(schur, rule, [&](const auto& a, auto& x, const auto& b, const stopping_rule& even) {
+      return solve_mixed<inner_field<Inner>>(solver_kind::bicgstab, mixed_scheme::reliable, a, inner, x, b, even,
+                                             updates);
+    });
   }
 
   /// Returns applications and flops of a solve, from what was counted of it.
@@ -749,6 +775,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::shared_ptr<full_operator<float>> single_;
   std::shared_ptr<full_operator<half>> half_;
   schur_operator<double> schur_, reference_schur_;
+  std::optional<schur_operator<pair_of_floats>> in_pairs_, reference_in_pairs_;  ///< in place of these
   std::optional<schur_operator<float>> single_schur_;
   std::optional<schur_operator<half>> half_schur_;
   std::optional<multigrid<library>> multigrid_;

@@ -29,7 +29,7 @@ namespace plaquette {
 struct propagator_settings {
   fermion_action action{};
   int columns = spin_colours;  ///< right-hand sides that are solved at once
-  /// Of the solution and of its residual: double, single; pairs: double, of which the operator is by pairs, on one GPU.
+  /// Of the solution and of its residual: double, single; pairs: double by pairs of floats, on one GPU.
   precision outer = precision::double_;
   precision inner = precision::double_;  ///< of the Krylov space, not above the outer one
   solver_kind solver = solver_kind::automatic;

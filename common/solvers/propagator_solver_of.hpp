@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/algebra/fixed_point.hpp"
+#include "common/algebra/float_pair.hpp"
 #include "common/algorithms/groups.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
@@ -126,8 +127,6 @@ class propagator_solver_of final : public propagator_solver {
         inner_schur_(inner_, settings_.preconditioning),
         b_(context_, {.columns = settings_.columns}),
         x_(like(b_)) {
-    if constexpr (std::is_same_v<Outer, double>)
-      if (settings_.outer == precision::pairs) Backend::use_pairs(*full_, links_);
     zero(b_);
     full_->hopping().set_overlap(settings_.overlap);
     inner_->hopping().set_overlap(settings_.overlap);
@@ -258,8 +257,15 @@ std::unique_ptr<propagator_solver> make_propagator_solver_of(const typename Back
       return std::make_unique<propagator_solver_of<Backend, Outer, float>>(ctx, links, source_links, settings);
     return std::make_unique<propagator_solver_of<Backend, Outer, half>>(ctx, links, source_links, settings);
   };
-  return settings.outer == precision::single ? with_inner(std::type_identity<float>{})
-                                             : with_inner(std::type_identity<double>{});
+  switch (settings.outer) {
+    case precision::pairs:
+      if constexpr (Backend::has_pairs) return with_inner(std::type_identity<float_pair>{});
+      refuse_pairs();
+    case precision::single:
+      return with_inner(std::type_identity<float>{});
+    default:
+      return with_inner(std::type_identity<double>{});
+  }
 }
 
 }  // namespace plaquette

@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -25,13 +24,10 @@ struct solver_backend {
   template <class T>
   using schur_wilson_clover = cpu::schur_wilson_clover<T>;
   static constexpr int check_interval = 1, check_lag = 0;  // answers are ready at once
-  static constexpr bool records = false;
+  static constexpr bool records = false, has_pairs = false;
 
   /// Returns what operators are made of.
   static const gauge_configuration& links_of(const links& u) { return *u; }
-  static void use_pairs(const wilson_clover<double>&, const links&) {
-    throw input_error("double by pairs of floats is for GPUs: expected --device gpu");
-  }
   template <class T>
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,
                           const links& u, const context& ctx) {

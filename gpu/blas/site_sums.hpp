@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
+#include "common/algebra/float_pair.hpp"
 #include "gpu/blas/integer_products.hpp"
 #include "gpu/fields/storage.hpp"
 
@@ -23,20 +25,30 @@ PLAQUETTE_HOST_DEVICE inline Real fused(Real a, Real b, Real c) {
 #endif
 }
 
-/// <left, right> and |norm_of|^2 of one site. Numbers in double or float: products and sums in double.
+/// Returns a b + c by pairs: both roundings are below float_pair_roundoff.
+PLAQUETTE_HOST_DEVICE inline float_pair fused(const float_pair& a, const float_pair& b, const float_pair& c) {
+  return c + a * b;
+}
+
+/// <left, right> and |norm_of|^2 of one site. Numbers in double or float: products and sums in double. Pairs of floats:
+/// by pairs, so that one number a site becomes double where a native sum has 48 products.
 template <class T>
 struct site_sums {
-  double re = 0.0, im = 0.0, norm = 0.0;
+  using number = std::conditional_t<std::is_same_v<T, float_pair>, float_pair, double>;
+  number re{}, im{}, squares{};
 
   PLAQUETTE_HOST_DEVICE void add_dot(const complex<real_of<T>>& left, const complex<real_of<T>>& right) {
-    const complex<double> l = complex_cast<double>(left), r = complex_cast<double>(right);
+    const complex<number> l = complex_cast<number>(left), r = complex_cast<number>(right);
     re = fused(l.im, r.im, fused(l.re, r.re, re));
     im = fused(-l.im, r.re, fused(l.re, r.im, im));
   }
   PLAQUETTE_HOST_DEVICE void add_norm(const complex<real_of<T>>& z) {
-    const complex<double> wide = complex_cast<double>(z);
-    norm = fused(wide.im, wide.im, fused(wide.re, wide.re, norm));
+    const complex<number> wide = complex_cast<number>(z);
+    squares = fused(wide.im, wide.im, fused(wide.re, wide.re, squares));
   }
+  PLAQUETTE_HOST_DEVICE double dot_re() const { return static_cast<double>(re); }
+  PLAQUETTE_HOST_DEVICE double dot_im() const { return static_cast<double>(im); }
+  PLAQUETTE_HOST_DEVICE double norm() const { return static_cast<double>(squares); }
 };
 
 /// 16-bit numbers: sums of products of integers are exact, and the scales of the site multiply them at the end.

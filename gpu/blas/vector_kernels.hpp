@@ -115,7 +115,12 @@ struct vector_kernel {
   PLAQUETTE_HOST_DEVICE int all_components() const { return components > 0 ? components : arg.components; }
 
   PLAQUETTE_HOST_DEVICE static complex<real> coefficient(const complex<double>* numbers, int column) {
-    return numbers == nullptr ? complex<real>{} : complex_cast<real>(numbers[column]);
+    if (numbers == nullptr) return {};
+    const complex<double> number = numbers[column];
+    if constexpr (std::is_same_v<real, float_pair>)
+      return {pair_without_doubles(number.re), pair_without_doubles(number.im)};
+    else
+      return complex_cast<real>(number);
   }
 
   /// Where numbers are stored as they are computed: group by group.
@@ -156,7 +161,7 @@ struct vector_kernel {
       if constexpr (traits.uses_y) store_group<T>(y, g, chunks, pack_group<T>(ys, 1.0F));
       if constexpr (traits.uses_z) store_group<T>(z, g, chunks, pack_group<T>(zs, 1.0F));
     }
-    add(sums, total.re, total.im, total.norm);
+    add(sums, total.dot_re(), total.dot_im(), total.norm());
   }
 
   /// Sums in the order of operation_traits.

@@ -78,10 +78,10 @@ struct coarse_vector_kernel {
     if constexpr (traits.uses_y) store(arg.y, site, column, first, ys);
     if constexpr (traits.uses_z) store(arg.z, site, column, first, zs);
     if constexpr (traits.has_dot()) {
-      sums[0] += total.re;
-      sums[1] += total.im;
+      sums[0] += total.dot_re();
+      sums[1] += total.dot_im();
     }
-    if constexpr (traits.has_norm()) sums[traits.has_dot() ? 2 : 0] += total.norm;
+    if constexpr (traits.has_norm()) sums[traits.has_dot() ? 2 : 0] += total.norm();
   }
 
  private:

@@ -100,9 +100,9 @@ PLAQUETTE_KERNEL_INLINE void sums_of_site(double (&sums)[sums_of_runs::count], c
       total.add_dot(out.z[k / colours][k % colours], w.z[k / colours][k % colours]);
       total.add_norm(out.z[k / colours][k % colours]);
     }
-    sums[0] = total.re;
-    sums[1] = total.im;
-    sums[2] = total.norm;
+    sums[0] = total.dot_re();
+    sums[1] = total.dot_im();
+    sums[2] = total.norm();
   }
 }
 

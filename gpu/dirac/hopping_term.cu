@@ -15,7 +15,6 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_halo.hpp"
 #include "gpu/dirac/hopping_site.hpp"
-#include "gpu/dirac/pair_hopping.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/halo/halo.hpp"
@@ -127,13 +126,6 @@ struct pack_ghost_links_of_face {
 };
 
 bool is_real(const complex<double>& phase) { return phase.im == 0.0; }
-
-bool needs_x(epilogue finish) {
-  return finish == epilogue::add || finish == epilogue::add_clover || finish == epilogue::clover_x_add;
-}
-bool needs_clover(epilogue finish) {
-  return finish == epilogue::clover || finish == epilogue::add_clover || finish == epilogue::clover_x_add;
-}
 
 /// Shared memory of a multiprocessor (CUDA C++ Programming Guide, compute capabilities).
 int shared_bytes_of(int compute_capability) {
@@ -304,7 +296,6 @@ double hopping_term<T>::seconds_of(const hopping_launch& launch, int columns, bo
   }
   hopping_term trial = *this;
   trial.forced_ = launch;
-  trial.pairs_ = nullptr;
   trial.communicates_ = false;  // ranks try as often as each of them likes
   // There and back, as in use: what is written is read next, and has to find its place in the cache. The scale keeps
   // numbers in range for one round. (Blocks of random numbers would not, so with them it goes one way.)
@@ -344,13 +335,6 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
   if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
-  if constexpr (std::is_same_v<T, double>) {
-    if (pairs_ != nullptr) {
-      pairs_->apply_to_doubles(out, in, daggered, finish);
-      if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
-      return;
-    }
-  }
   hopping_work<T> work = work_for(out, in, daggered, finish);
   std::shared_ptr<std::byte> runs;
   if (finish.w != nullptr && makes_sums_in_kernels(work.arg.clover != nullptr)) {
@@ -367,13 +351,6 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
     queue_alone(work, how);
   if (finish.w != nullptr)
     *finish.sums = runs != nullptr ? add_up(work.arg.sums, runs, in.columns()) : dot_norm2(out, *finish.w);
-}
-
-template <class T>
-void hopping_term<T>::use_pairs(const gauge_configuration& links)
-  requires std::is_same_v<T, double>
-{
-  pairs_ = std::make_shared<const pair_hopping_term>(context_, links, action_);
 }
 
 template <class T>

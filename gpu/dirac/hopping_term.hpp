@@ -39,7 +39,6 @@ struct hopping_finish {
 template <class T>
 struct hopping_work;  // hopping_site.hpp
 struct sums_of_runs;  // hopping_sums.hpp
-class pair_hopping_term;
 
 /// Links packed for the kernels, as matrices. Coefficient and boundary condition of a hop are a weight that the kernel
 /// multiplies with. A boundary phase that is not a sign is paid for: only the kernel of variant 1 knows it. On several
@@ -62,11 +61,6 @@ class hopping_term {
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
-
-  /// Lets D, and A of epilogues, be computed by pairs of floats (pair_hopping.hpp) from now on. In double, on one rank.
-  /// \param links  those of this operator
-  void use_pairs(const gauge_configuration& links)
-    requires std::is_same_v<T, double>;
 
   const context& get_context() const { return context_; }
   const fermion_action& action() const { return action_; }
@@ -129,7 +123,6 @@ class hopping_term {
   reconstruct stored_;
   std::shared_ptr<std::byte> links_;  ///< [parity][block][mu], see hop_algebra.hpp
   std::int64_t parity_bytes_ = 0;
-  std::shared_ptr<const pair_hopping_term> pairs_;  ///< if they are used
   /// U_mu(x - mu) at the lower faces of cut directions: [output parity][mu][block of 32 face sites].
   std::shared_ptr<std::byte> ghost_links_;
   std::int64_t ghost_begin_[2][dimensions] = {};  ///< bytes

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "common/algebra/float_pair.hpp"
+#include "common/algorithms/batch.hpp"
 #include "common/error.hpp"
+#include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_site.hpp"
 
@@ -165,8 +167,8 @@ struct tile_order {
 /// One column of a site of the output. The directions are a loop of one body, small enough for the caches of
 /// instructions: what differs between them is data.
 struct pair_hops_to_site {
-  spinor_pointer<double> out;
-  spinor_pointer<const double> in;
+  spinor_pointer<float_pair> out;
+  spinor_pointer<const float_pair> in;
   const std::byte *links_here, *links_there;  ///< of the parity of the output, and of the input
   tile_order tiles;
   int parity;         ///< of the output
@@ -179,7 +181,7 @@ struct pair_hops_to_site {
     const site_coordinate at =
         tiles.site(static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * tiles.order.sites));
     const std::int32_t i = tiles.index(at);
-    const std::byte* const from = column_of<double>(in.begin, column);
+    const std::byte* const from = column_of<float_pair>(in.begin, column);
     spin_rows<loose_pair, 2> upper{}, lower{};  // lower spins in the order of the upper ones that they go with
 #pragma unroll 1
     for (int mu = 0; mu < dimensions; ++mu) {
@@ -187,7 +189,7 @@ struct pair_hops_to_site {
       add_hop<false>(upper, lower, at, i, from, mu);
       if (mu == last_crossed) exchange_spins(lower);
     }
-    std::byte* const site = site_of(column_of<double>(out.begin, column), out.block_stride, i);
+    std::byte* const site = site_of(column_of<float_pair>(out.begin, column), out.block_stride, i);
     store_half(site + exchange, upper);
     store_half(site + (half_bytes - exchange), lower);
   }
@@ -201,7 +203,8 @@ struct pair_hops_to_site {
     const bool in_space = mu < 3;
     const std::int32_t there = neighbour<forwards>(at, i, mu), owner = forwards ? i : there;
     su3<loose_pair> u;
-    load_link(u, at_lane(link_of<double, reconstruct::none>(forwards ? links_here : links_there, owner, mu), owner));
+    load_link(u,
+              at_lane(link_of<float_pair, reconstruct::none>(forwards ? links_here : links_there, owner, mu), owner));
     spin_rows<loose_pair, 2> h, l, g;
     load_spinor<forwards>(h, l, site_of(from, in.block_stride, there), mu);
     add_rotated(h, l, phases_of<forwards, false>(mu, in_space ? 1.0F : 0.0F));
@@ -351,7 +354,7 @@ struct pack_pair_links {
                                    coefficient[mu] * (leaves ? phase[mu].im : 0.0)};
       std::byte* const link =
           to +
-          (static_cast<std::int64_t>(i / lanes) * dimensions + mu) * lanes * link_bytes<double>(reconstruct::none) +
+          (static_cast<std::int64_t>(i / lanes) * dimensions + mu) * lanes * link_bytes<float_pair>(reconstruct::none) +
           16 * (i % lanes);
       for (int k = 0; k < colours * colours; ++k) {
         const complex<double> z = factor * u(k / colours, k % colours);
@@ -363,49 +366,18 @@ struct pack_pair_links {
 
 template <class Byte>
 PLAQUETTE_KERNEL_INLINE Byte* place_of_site(Byte* begin, std::int64_t stride, int column, std::int32_t i) {
-  return begin + (i / lanes) * stride + static_cast<std::int64_t>(column) * spinor_block_bytes<double> +
+  return begin + (i / lanes) * stride + static_cast<std::int64_t>(column) * spinor_block_bytes<float_pair> +
          16 * (i % lanes);
 }
 PLAQUETTE_KERNEL_INLINE loose_pair pair_of(double x) {
   const float_pair pair(x);
   return {pair.high, pair.low};
 }
-PLAQUETTE_KERNEL_INLINE words<4> chunk_of_doubles(const loose_pair& re, const loose_pair& im) {
-  const auto bits = [](const loose_pair& x) { return bits_of(static_cast<double>(float_pair(x.high, x.low))); };
-  const words<2> a = bits(re), b = bits(im);
-  return {{a.w[0], a.w[1], b.w[0], b.w[1]}};
-}
 
-/// All numbers of a column of a site.
-template <bool to_pairs>
-struct convert_numbers {
-  spinor_pointer<double> out;
-  spinor_pointer<const double> in;
-  std::int32_t sites;  ///< padded ones too
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto column = static_cast<int>(index / sites);
-    const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * sites);
-    const std::byte* const from = place_of_site(in.begin, in.block_stride, column, i);
-    std::byte* const to = place_of_site(out.begin, out.block_stride, column, i);
-    for (int k = 0; k < spinor_reals / 2; ++k) {
-      const auto v = load_words<load_hint::ordered, 4>(from + k * chunk_stride);
-      if constexpr (to_pairs) {
-        store_words<4>(to + k * chunk_stride,
-                       chunk_of(float_pair(as_double(v.w[0], v.w[1])), float_pair(as_double(v.w[2], v.w[3]))), false);
-      } else {
-        store_words<4>(to + k * chunk_stride,
-                       chunk_of_doubles({as_float(v.w[0]), as_float(v.w[1])}, {as_float(v.w[2]), as_float(v.w[3])}),
-                       false);
-      }
-    }
-  }
-};
-
-/// What is done with h, by pairs: see `epilogue`. h is a field of pairs, x and the output are of doubles.
+/// What is done with h, by pairs: see `epilogue`. The output may be h or x.
 struct finish_pairs {
-  spinor_pointer<double> out;
-  spinor_pointer<const double> h, x;
+  spinor_pointer<float_pair> out;
+  spinor_pointer<const float_pair> h, x;
   const std::byte* clover;  ///< blocks of the output's parity, or null
   epilogue finish;
   loose_pair a;
@@ -414,14 +386,14 @@ struct finish_pairs {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto column = static_cast<int>(index / sites);
     const auto i = static_cast<std::int32_t>(index - static_cast<std::int64_t>(column) * sites);
-    spin_rows<loose_pair, 4> psi = load<false>(h, column, i), rest{};
+    spin_rows<loose_pair, 4> psi = load(h, column, i), rest{};
     if (finish == epilogue::clover_x_add) {
       rest = psi;
-      psi = load<true>(x, column, i);
+      psi = load(x, column, i);
     }
-    if (clover != nullptr) psi = product(clover_of<double>(clover, i), lane_of(i), psi);
+    if (clover != nullptr) psi = product(clover_of<float_pair>(clover, i), lane_of(i), psi);
     if (finish == epilogue::add || finish == epilogue::add_clover) {
-      rest = load<true>(x, column, i);
+      rest = load(x, column, i);
       for (int k = 0; k < spins * colours; ++k) {
         complex<loose_pair>& z = rest.z[k / colours][k % colours];
         z = {a * z.re, a * z.im};
@@ -430,24 +402,20 @@ struct finish_pairs {
     std::byte* const to = place_of_site(out.begin, out.block_stride, column, i);
     for (int k = 0; k < spins * colours; ++k) {
       const complex<loose_pair>&u = psi.z[k / colours][k % colours], &v = rest.z[k / colours][k % colours];
-      store_words<4>(to + k * chunk_stride, chunk_of_doubles(u.re + v.re, u.im + v.im), false);
+      store_words<4>(to + k * chunk_stride, chunk_of(rounded(u.re + v.re), rounded(u.im + v.im)), false);
     }
   }
 
  private:
-  template <bool is_double>
-  PLAQUETTE_KERNEL_INLINE static spin_rows<loose_pair, 4> load(const spinor_pointer<const double>& from, int column,
+  PLAQUETTE_KERNEL_INLINE static float_pair rounded(const loose_pair& x) { return fast_two_sum(x.high, x.low); }
+  PLAQUETTE_KERNEL_INLINE static spin_rows<loose_pair, 4> load(const spinor_pointer<const float_pair>& from, int column,
                                                                std::int32_t i) {
     const std::byte* const site = place_of_site(from.begin, from.block_stride, column, i);
     spin_rows<loose_pair, 4> psi;
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < spins * colours; ++k) {
       const auto v = load_words<load_hint::ordered, 4>(site + k * chunk_stride);
-      complex<loose_pair>& z = psi.z[k / colours][k % colours];
-      if constexpr (is_double)
-        z = {pair_of(as_double(v.w[0], v.w[1])), pair_of(as_double(v.w[2], v.w[3]))};
-      else
-        z = {{as_float(v.w[0]), as_float(v.w[1])}, {as_float(v.w[2]), as_float(v.w[3])}};
+      psi.z[k / colours][k % colours] = {{as_float(v.w[0]), as_float(v.w[1])}, {as_float(v.w[2]), as_float(v.w[3])}};
     }
     return psi;
   }
@@ -463,9 +431,11 @@ struct finish_pairs {
 #pragma unroll 1
     for (int chirality = 0; chirality < 2; ++chirality) {
       const float sign = chirality == 0 ? 1.0F : -1.0F;
-      loaded_clover<double> block;
-      block.load<load_hint::ordered>(blocks + chirality * chiral_block_bytes<double>, lane);
-      const auto number = [&](int k) { return pair_of(block.number(k)); };
+      loaded_clover<float_pair> block;
+      block.load<load_hint::ordered>(blocks + chirality * chiral_block_bytes<float_pair>, lane);
+      const auto number = [&](int k) {
+        return loose_pair{as_float(block.word[2 * k]), as_float(block.word[2 * k + 1])};
+      };
       complex<loose_pair> v[chiral_rows], r[chiral_rows];
       PLAQUETTE_GPU_UNROLL
       for (int k = 0; k < chiral_rows; ++k) {
@@ -495,27 +465,16 @@ struct finish_pairs {
   PLAQUETTE_KERNEL_INLINE static loose_pair halved(const loose_pair& a) { return {0.5F * a.high, 0.5F * a.low}; }
 };
 
-bool is_spinor(const field<double>& x) { return x.shape().spins == spins && x.shape().colours == colours; }
-
-template <bool to_pairs>
-void convert_field(field<double>& out, const field<double>& in) {
-  if (!(out.shape() == in.shape()) || !is_spinor(in))
-    throw std::logic_error("pair_hopping: expected Dirac spinors of one shape");
-  const std::int32_t sites = in.all_blocks() * lanes;
-  for_each_index(in.get_context().queue(), std::int64_t{sites} * in.columns(),
-                 convert_numbers<to_pairs>{out.sites(0), in.sites(0), sites}, 128);
-}
+bool is_spinor(const field<float_pair>& x) { return x.shape().spins == spins && x.shape().colours == colours; }
 
 }  // namespace
 
-void to_pairs(field<double>& out, const field<double>& in) { convert_field<true>(out, in); }
-void to_doubles(field<double>& out, const field<double>& in) { convert_field<false>(out, in); }
-
-pair_hopping_term::pair_hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action)
+pair_hopping_term::pair_hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                                     reconstruct /*stored*/)
     : context_(ctx), action_(action) {
   if (ctx.halo() != nullptr) throw input_error("pairs of floats: expected a lattice of one rank, found several ranks");
   const site_order& order = ctx.order();
-  parity_bytes_ = std::int64_t{order.blocks()} * link_block_bytes<double>(reconstruct::none);
+  parity_bytes_ = std::int64_t{order.blocks()} * link_block_bytes<float_pair>(reconstruct::none);
   links_ = ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
   for (int p = 0; p < 2; ++p) {
     pack_pair_links body{.from = links.sites(),
@@ -533,20 +492,25 @@ pair_hopping_term::pair_hopping_term(const context& ctx, const gauge_configurati
   ctx.queue().synchronize();  // kernels may load links before the kernel that comes before them has ended
 }
 
-void pair_hopping_term::apply(field<double>& out, const field<double>& in, bool daggered,
-                              const hopping_finish<double>& finish) const {
+void pair_hopping_term::apply(field<float_pair>& out, const field<float_pair>& in, bool daggered,
+                              const hopping_finish<float_pair>& finish) const {
   if (!is_spinor(out) || !is_spinor(in) || out.parts() != 1 || in.parts() != 1 ||
       out.parity_of_part(0) == in.parity_of_part(0) || out.columns() != in.columns() ||
-      finish.finish != epilogue::store || finish.w != nullptr)
+      (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
+      (finish.w != nullptr && !(finish.w->shape() == out.shape())))
     throw std::logic_error("pair_hopping_term: expected Dirac spinors on opposite parities with equal columns");
+  if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
+    throw std::logic_error("pair_hopping_term: the epilogue lacks its field or its clover blocks");
+  const bool replaces_x = needs_x(finish.finish) && finish.x->sites(0).begin == out.sites(0).begin;
+  field<float_pair> h = replaces_x ? like(out) : out;
   const int p = out.parity_of_part(0);
-  const pair_hops_to_site body{.out = out.sites(0),
+  const pair_hops_to_site body{.out = h.sites(0),
                                .in = in.sites(0),
                                .links_here = links_.get() + p * parity_bytes_,
                                .links_there = links_.get() + (1 - p) * parity_bytes_,
                                .tiles = tile_order(context_.order()),
                                .parity = p,
-                               .exchange = daggered ? spinor_block_bytes<double> / 2 : 0,
+                               .exchange = daggered ? spinor_block_bytes<float_pair> / 2 : 0,
                                .scale = pair_of(finish.scale),
                                .row_norm = {static_cast<float>(std::abs(action_.hop_coefficient(0))), 2.0F}};
   const std::int64_t count = std::int64_t{body.tiles.order.sites} * in.columns();
@@ -556,23 +520,38 @@ void pair_hopping_term::apply(field<double>& out, const field<double>& in, bool 
 #else
   for_each_index(context_.queue(), count, body, 128);
 #endif
+  if (finish.finish != epilogue::store)
+    for_each_index(context_.queue(), count,
+                   finish_pairs{.out = out.sites(0),
+                                .h = std::as_const(h).sites(0),
+                                .x = needs_x(finish.finish) ? finish.x->sites(0) : spinor_pointer<const float_pair>{},
+                                .clover = needs_clover(finish.finish) ? finish.clover : nullptr,
+                                .finish = finish.finish,
+                                .a = pair_of(finish.a),
+                                .sites = context_.order().sites},
+                   128);
+  if (finish.w != nullptr) *finish.sums = dot_norm2(out, *finish.w);
 }
 
-void pair_hopping_term::apply_to_doubles(field<double>& out, const field<double>& in, bool daggered,
-                                         const hopping_finish<double>& finish) const {
-  field<double> pairs = like(in), h = like(out);
-  to_pairs(pairs, in);
-  apply(h, pairs, daggered, {.scale = finish.scale});
-  finish_pairs body{.out = out.sites(0),
-                    .h = std::as_const(h).sites(0),
-                    .x = {},
-                    .clover = nullptr,
-                    .finish = finish.finish,
-                    .a = pair_of(finish.a),
-                    .sites = context_.order().sites};
-  if (finish.finish != epilogue::store && finish.finish != epilogue::clover) body.x = finish.x->sites(0);
-  if (finish.finish != epilogue::store && finish.finish != epilogue::add) body.clover = finish.clover;
-  for_each_index(context_.queue(), std::int64_t{body.sites} * in.columns(), body, 128);
+template <>
+void site_diagonal<float_pair>::apply(field<float_pair>& out, const field<float_pair>& in) const {
+  if (!(out.shape() == in.shape()) || in.parts() != 1 || !is_spinor(in))
+    throw std::logic_error("site_diagonal: fields must be Dirac spinors of one and the same parity");
+  if (is_number()) {
+    copy(out, in);
+    scale(out, uniform_scalars(out, value_));
+    return;
+  }
+  const std::int32_t sites = context_.order().sites;
+  for_each_index(context_.queue(), std::int64_t{sites} * in.columns(),
+                 finish_pairs{.out = out.sites(0),
+                              .h = in.sites(0),
+                              .x = {},
+                              .clover = blocks(in.parity_of_part(0)),
+                              .finish = epilogue::clover,
+                              .a = {},
+                              .sites = sites},
+                 128);
 }
 
 }  // namespace plaquette::gpu

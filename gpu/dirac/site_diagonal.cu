@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "common/algebra/float_pair.hpp"
 #include "common/error.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
@@ -108,5 +109,6 @@ void site_diagonal<T>::apply(field<T>& out, const field<T>& in) const {
 template class site_diagonal<half>;
 template class site_diagonal<float>;
 template class site_diagonal<double>;
+template site_diagonal<float_pair>::site_diagonal(const context&, const clover_configuration&);  // applied by pairs
 
 }  // namespace plaquette::gpu

@@ -9,6 +9,7 @@ namespace plaquette {
 PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
+PLAQUETTE_INSTANTIATE(float_pair)
 #undef PLAQUETTE_INSTANTIATE
 
 }  // namespace plaquette

@@ -4,24 +4,28 @@
 /// the parts of this library. The twin of cpu_ref/dirac/wilson_clover.
 #pragma once
 
+#include <type_traits>
+
+#include "common/algebra/float_pair.hpp"
 #include "common/operators/wilson_clover.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/dirac/hopping_term.hpp"
+#include "gpu/dirac/pair_hopping.hpp"
 #include "gpu/dirac/site_diagonal.hpp"
 
 namespace plaquette::gpu {
 
 using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, plaquette::schur_kind;
 
-/// What the operator is made of, see `dirac_library`.
+/// What the operator is made of, see `dirac_library`. T is double, float, half, or float_pair on one rank.
 template <class T>
 struct dirac_parts {
   using field = gpu::field<T>;
   using scalars = gpu::scalars;
   using context = gpu::context;
   using links = gauge_configuration;
-  using hopping_term = gpu::hopping_term<T>;
+  using hopping_term = std::conditional_t<std::is_same_v<T, float_pair>, gpu::pair_hopping_term, gpu::hopping_term<T>>;
   using site_diagonal = gpu::site_diagonal<T>;
 
   static clover_configuration clover_term(const gauge_configuration& links, const fermion_action& action) {
@@ -43,8 +47,10 @@ namespace plaquette {
 extern template class wilson_clover_operator<gpu::dirac_parts<half>>;
 extern template class wilson_clover_operator<gpu::dirac_parts<float>>;
 extern template class wilson_clover_operator<gpu::dirac_parts<double>>;
+extern template class wilson_clover_operator<gpu::dirac_parts<float_pair>>;
 extern template class wilson_clover_schur<gpu::dirac_parts<half>>;
 extern template class wilson_clover_schur<gpu::dirac_parts<float>>;
 extern template class wilson_clover_schur<gpu::dirac_parts<double>>;
+extern template class wilson_clover_schur<gpu::dirac_parts<float_pair>>;
 
 }  // namespace plaquette

@@ -5,6 +5,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "common/algebra/float_pair.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 
@@ -484,11 +485,13 @@ void convert(field<To>& to, const field<From>& from) {
   template std::vector<complex<double>> column_numbers(const field<T>&, int);                         \
   template void set_column_numbers(field<T>&, int, std::span<const complex<double>>);                 \
   template void convert(field<T>&, const field<double>&);                                             \
+  template void convert(field<T>&, const field<float_pair>&);                                         \
   template void convert(field<T>&, const field<float>&);                                              \
   template void convert(field<T>&, const field<half>&);
 PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
+PLAQUETTE_INSTANTIATE(float_pair)
 #undef PLAQUETTE_INSTANTIATE
 
 }  // namespace plaquette::gpu

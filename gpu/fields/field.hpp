@@ -20,9 +20,9 @@ namespace plaquette::gpu {
 
 using plaquette::spin_basis, plaquette::rotate_spin_basis;
 
-/// T is double, float or half. Numbers of a site are [spin][colour] of `basis()`. Copies share storage; `like` makes a
-/// field of its own, with undefined contents. Sites that pad the last block of a part hold zeros at first, and then
-/// anything.
+/// T is double, float_pair, float or half. Numbers of a site are [spin][colour] of `basis()`. Copies share storage;
+/// `like` makes a field of its own, with undefined contents. Sites that pad the last block of a part hold zeros at
+/// first, and then anything.
 template <class T>
 class field {
  public:

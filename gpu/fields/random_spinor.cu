@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/fields/random_spinor.hpp"
 
+#include "common/algebra/float_pair.hpp"
 #include "common/random/random_stream.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/dirac_spinors.hpp"
@@ -49,9 +50,11 @@ void random_spinors(field<T>& x, std::uint64_t seed, std::uint64_t first_index) 
 }
 
 template void random_spinor(field<double>&, int, std::uint64_t, std::uint64_t);
+template void random_spinor(field<float_pair>&, int, std::uint64_t, std::uint64_t);
 template void random_spinor(field<float>&, int, std::uint64_t, std::uint64_t);
 template void random_spinor(field<half>&, int, std::uint64_t, std::uint64_t);
 template void random_spinors(field<double>&, std::uint64_t, std::uint64_t);
+template void random_spinors(field<float_pair>&, std::uint64_t, std::uint64_t);
 template void random_spinors(field<float>&, std::uint64_t, std::uint64_t);
 template void random_spinors(field<half>&, std::uint64_t, std::uint64_t);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How numbers of each precision lie in memory. The unit is a chunk of 16 bytes: 1 complex number in double, 2 in
-/// float, 4 in half. A column of a block of 32 sites is [chunk][32 sites], and in half the 32 scales (float) after
-/// them; what is left of the last chunk is padding. A spinor field is [part][block][column] of such columns
-/// (gpu/fields/field.hpp).
+/// How numbers of each precision lie in memory. The unit is a chunk of 16 bytes: 1 complex number in double and in
+/// pairs of floats, 2 in float, 4 in half. A column of a block of 32 sites is [chunk][32 sites], and in half the 32
+/// scales (float) after them; what is left of the last chunk is padding. A spinor field is [part][block][column] of
+/// such columns (gpu/fields/field.hpp).
 ///
 /// A number of half is an integer q, |q| <= 32767, times the site's scale; it is stored as q + 32768 in 16 bits, so
 /// that two bytes set into the float 2^23 read it without a conversion. The scale is the largest magnitude of the site
@@ -115,7 +115,7 @@ PLAQUETTE_HOST_DEVICE inline site_scale scale_of(float largest) {
 
 // --- A chunk as numbers ----------------------------------------------------------------------------------------------
 
-/// T is double or float; half: integers times `scale`.
+/// T is double, float_pair or float; half: integers times `scale`.
 template <class T>
 PLAQUETTE_HOST_DEVICE inline void unpack(const chunk& c, float scale, complex<real_of<T>> (&z)[numbers_of_chunk<T>]) {
   if constexpr (is_half<T>) {

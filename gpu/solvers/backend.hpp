@@ -25,11 +25,10 @@ struct solver_backend {
   template <class T>
   using schur_wilson_clover = gpu::schur_wilson_clover<T>;
   static constexpr int check_interval = 10, check_lag = 2;  // answers come late
-  static constexpr bool records = true;
+  static constexpr bool records = true, has_pairs = true;
 
   /// Returns what operators are made of.
   static const links& links_of(const links& u) { return u; }
-  static void use_pairs(wilson_clover<double>& m, const links& u) { m.hopping().use_pairs(u); }
   /// Made in double, then rounded.
   template <class T>
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,

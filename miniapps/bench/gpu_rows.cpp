@@ -45,8 +45,8 @@ class row_list {
   void hopping(const extents& lattice, const std::string& precision, int reals, int rhs) {
     add({{}, gpu_subject::hopping, {}, lattice, precision, reals, rhs});
   }
-  void clover(const extents& lattice, const std::string& precision, int rhs) {
-    add({{}, gpu_subject::clover_schur, {}, lattice, precision, 12, rhs});
+  void clover(const extents& lattice, const std::string& precision, int rhs, int reals = 12) {
+    add({{}, gpu_subject::clover_schur, {}, lattice, precision, reals, rhs});
   }
   void vector_operation(const std::string& operation, const std::string& precision) {
     constexpr int columns = 4;  // 160 MB a field at the least: no cache holds two
@@ -88,6 +88,7 @@ std::vector<gpu_row> gpu_rows() {
   rows.clover(lattice_32, "double", 1);
   rows.clover(lattice_32, "single", 1);
   rows.clover(lattice_32, "half", 1);
+  for (const char* precision : {"double", "pairs"}) rows.clover(lattice_32, precision, 1, 18);
   for (const char* precision : {"double", "single", "half"}) rows.clover(lattice_32, precision, 12);
   rows.hopping(lattice_16, "single", 12, 1);
   rows.hopping(lattice_16, "half", 12, 1);
@@ -100,7 +101,7 @@ std::vector<gpu_row> gpu_rows() {
   rows.hopping(lattice_48, "single", 12, 1);
   rows.hopping(lattice_48, "half", 12, 1);
   rows.hopping(lattice_48, "double", 12, 1);
-  for (const char* precision : {"double", "single", "half"})
+  for (const char* precision : {"double", "pairs", "single", "half"})
     for (const auto& [operation, fields] : vector_operations()) rows.vector_operation(operation, precision);
   for (const char* how : {"double", "double-single"}) rows.solve(lattice_32, how, 1);
   rows.solve(lattice_32, "double-half", 1);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
+#include "common/algebra/float_pair.hpp"
 #include "common/algebra/largest.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/fields/random_spinor.hpp"
@@ -212,7 +214,10 @@ double distance_from_definition(const std::string& name, const std::shared_ptr<g
 /// three times the others.
 template <class T>
 double tolerance() {
-  return gpu::is_half<T> ? 1e-4 : 4.0 * std::numeric_limits<gpu::real_of<T>>::epsilon();
+  if constexpr (std::is_same_v<T, float_pair>)
+    return 0x1p-44;
+  else
+    return gpu::is_half<T> ? 1e-4 : 4.0 * std::numeric_limits<gpu::real_of<T>>::epsilon();
 }
 
 template <class T>
@@ -248,6 +253,7 @@ std::vector<gpu_samples> time_in(const gpu::context& ctx, const gpu_row& row, co
 
 std::vector<gpu_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
                                                verification& checks) {
+  if (row.precision == "pairs") return time_in<float_pair>(ctx, row, timing, checks);
   if (row.precision == "double") return time_in<double>(ctx, row, timing, checks);
   if (row.precision == "half") return time_in<half>(ctx, row, timing, checks);
   return time_in<float>(ctx, row, timing, checks);

@@ -71,8 +71,8 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
       "(cgne in half precision)");
   line.choice("--precision", raw.precision,
               {"double", "single", "double-single", "double-half", "single-half", "pairs-single", "pairs-half"},
-              "Of the solution and, after the hyphen, of the Krylov space where that is a lower one; pairs: double, of "
-              "which the operator is by pairs of floats, to 44 bits, on one GPU");
+              "Of the solution and, after the hyphen, of the Krylov space where that is a lower one; pairs: double by "
+              "pairs of floats, to 44 bits, on one GPU");
   line.choice(
       "--solution", raw.solution, {"single", "double"},
       "Precision that the solution and its residual are kept in, where --precision begins with single: in double "

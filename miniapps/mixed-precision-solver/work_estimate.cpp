@@ -86,9 +86,7 @@ struct vector_bytes {
 vector_bytes bytes_of_vectors(const solver_options& options, double local_sites, int columns) {
   const double sites = local_sites * columns, outer = bytes_of_real(options.outer) * sites * spinor_reals,
                inner = sites * bytes_of_spinor(options.inner);
-  constexpr int batches_of_pairs = 2;  // what goes into D, and what comes out
-  const int outer_vectors =
-                (options.plain() ? 0 : update_batches) + (options.outer == precision::pairs ? batches_of_pairs : 0),
+  const int outer_vectors = options.plain() ? 0 : update_batches,
             inner_vectors = solver_vectors(options) + scratch_batches + (options.plain() ? 0 : inner_update_batches);
   return {full_batches * outer, passing_batches * outer, 0.5 * even_batches * outer,
           0.5 * (outer * outer_vectors + inner * inner_vectors)};
@@ -98,9 +96,8 @@ vector_bytes bytes_of_vectors(const solver_options& options, double local_sites,
 double bytes_of_operators(const solver_options& options, double local_sites) {
   const bool clover = options.shared.action.has_clover(),
              two = options.inner != options.outer || options.inner_links != options.links;
-  return operator_bytes(local_sites, clover, options.outer, options.links) +
-         (options.outer == precision::pairs ? operator_bytes(local_sites, false, options.outer, reconstruct::none)
-                                            : 0.0) +
+  const reconstruct outer_links = options.outer == precision::pairs ? reconstruct::none : options.links;
+  return operator_bytes(local_sites, clover, options.outer, outer_links) +
          (two ? operator_bytes(local_sites, clover, options.inner, options.inner_links) : 0.0);
 }
 

@@ -131,7 +131,8 @@ void declare(command_line& line, multigrid_options& o, raw_options& raw) {
   line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
   line.choice(
       "--precision", o.operator_precision, {"double", "pairs"},
-      "Of the outer operator; pairs: double by pairs of floats, to 44 bits, on one GPU with few units for double");
+      "Of the outer operator, with its vectors and sums; pairs: double by pairs of floats, to 44 bits, on one GPU with "
+      "few units for double");
   line.choice("--outer-precision", o.outer_precision, {"single", "double"},
               "Of the outer GCR's directions; the solution is double");
   line.integer("--expected-iterations", o.expected_iterations,
@@ -235,6 +236,8 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
+  if (options.operator_precision == "pairs" && options.outer_precision == "double")
+    throw input_error("--precision pairs: expected --outer-precision single, found double");
   if (options.explains && (options.modes == 0 || options.shared.json.empty()))
     throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
   options.multigrid.cycle = parse_cycle_kind(raw.cycle);
@@ -411,13 +414,13 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const double reals = 4 * 18 + (options.shared.action.has_clover() ? 2 * 72 : 0);
   memory.operators = sites * reals * (8 + 4 + (options.has_reference() || options.cycle_precision == "half" ? 2 : 0));
   const bool by_pairs = options.operator_precision == "pairs";
-  if (by_pairs) memory.operators += sites * 4 * 18 * 8;  // links again
+  if (by_pairs) memory.operators += sites * reals * 8;  // a second operator
   memory.solver = memory.operators;
   // Full: x, b, and on the even sites a source, two solutions and what an update of them takes; or the solution of the
   // full system and its residual. Even: 2 k directions, the residual, and what an update takes of it.
   const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
   memory.solver +=
-      widest * sites * ((by_pairs ? 6 : 5) * double_spinor + (2 * options.restart_length + 5) * direction / 2);
+      widest * sites * ((by_pairs ? 7 : 5) * double_spinor + (2 * options.restart_length + 5) * direction / 2);
   // The cycle on the finest lattice: fields in its precision, four for those who call it in another.
   const double of_cycle = options.cycle_precision == "half" ? 52.0 : single_spinor;
   const int steps = std::max(p.steps_after.front(), p.steps_before.front());

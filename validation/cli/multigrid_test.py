@@ -95,6 +95,7 @@ class Multigrid(CommandLineTest):
 
     def test_the_outer_operator_works_by_pairs_on_a_gpu(self):
         pairs = [*FAST, "--rhs", "1", "--precision", "pairs"]
+        self.refused(["--precision pairs", "--outer-precision single"], *pairs, "--outer-precision", "double")
         if DEVICE == "cpu":
             return self.refused(["pairs of floats", "--device gpu"], *pairs)
         result, document = self.report(*pairs)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "cpu_ref/dirac/pair_hopping.hpp"
@@ -35,6 +36,25 @@ TEST(FloatPair, HoldsFortyEightBitsOfADouble) {
   }
   EXPECT_EQ(static_cast<double>(float_pair(1.0 + 0x1p-40)), 1.0 + 0x1p-40);
   EXPECT_NE(static_cast<float>(1.0 + 0x1p-40), 1.0 + 0x1p-40);
+}
+
+TEST(FloatPair, IsMadeOfADoubleWithoutDoubles) {
+  std::mt19937_64 random(4);
+  const auto expect_pair = [](double value, double allowed) {
+    const float_pair pair = pair_without_doubles(value);
+    EXPECT_LE(std::abs(static_cast<double>(pair) - value), allowed * std::abs(value)) << value;
+    EXPECT_LE(std::abs(pair.low), 0x1p-24f * std::abs(pair.high)) << value;
+  };
+  std::uniform_real_distribution<double> mantissa(1.0, 2.0), power(-62.0, 126.0);
+  for (int i = 0; i < 200'000; ++i) {
+    const double value = std::ldexp(mantissa(random), static_cast<int>(power(random)));
+    expect_pair(random() % 2 == 0 ? value : -value, 0x1p-47);
+  }
+  for (const double value : {0.0, -0.0, 1.0, -1.0, 1.0 + 0x1p-52, 2.0 - 0x1p-52, -(1.0 - 0x1p-53), 1.0 + 0x1p-24,
+                             1.0 + 0x1p-23, 0x1p-63, 0x1p-64, 0x1.8p-80, 0x1p126})
+    expect_pair(value, 0x1p-47);
+  EXPECT_TRUE(std::isnan(pair_without_doubles(std::numeric_limits<double>::quiet_NaN()).high));
+  EXPECT_TRUE(std::isinf(pair_without_doubles(std::numeric_limits<double>::infinity()).high));
 }
 
 TEST(FloatPair, SumsAndProductsOfTwoFloatsAreExact) {

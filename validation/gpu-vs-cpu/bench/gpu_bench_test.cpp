@@ -67,7 +67,7 @@ TEST(gpu_bench, times_a_hopping_term_that_agrees_with_the_textbook) {
 
 TEST(gpu_bench, times_a_clover_matrix_that_agrees_with_the_textbook) {
   gpu_lattice lattice = weak_lattice({4, 4, 6, 4});
-  for (const char* precision : {"double", "single", "half"})
+  for (const char* precision : {"double", "pairs", "single", "half"})
     for (const int rhs : {1, 2}) {
       verification checks;
       const auto samples =
