@@ -28,29 +28,35 @@ std::vector<pair_case> cases() {
           {{2, 4, 6, 10}, {2, 7, site_subset::odd, 2}},  {{4, 2, 2, 6}, {2, 24, site_subset::full, 2}}};
 }
 
-/// The fields of an operation; numbers of those in pairs are those of the ones in double, rounded.
+/// Random numbers; the padding stays NaN.
+gpu::field<double> random_field(const gpu::context& ctx, const field_shape& shape, std::uint64_t seed) {
+  gpu::field<double> staged(ctx, shape), f(ctx, shape);
+  for (int c = 0; c < shape.columns; ++c)
+    set_numbers(
+        staged, c,
+        random_numbers(sites_of(ctx.geometry(), shape), staged.components(), seed, static_cast<std::uint64_t>(c)));
+  poison(f);
+  gpu::field<float_pair> rounded(ctx, shape);
+  convert(rounded, staged);
+  convert(f, rounded);
+  return f;
+}
+
+/// The fields of an operation. Those in pairs have the numbers of those in double.
 template <class T>
 struct operands {
   gpu::field<T> x, y, z, u, v;
 
-  operands(const gpu::context& ctx, const lattice_geometry& geometry, const field_shape& shape, std::uint64_t seed)
-      : x(made(ctx, geometry, shape, seed)),
-        y(made(ctx, geometry, shape, seed + 1)),
-        z(made(ctx, geometry, shape, seed + 2)),
-        u(made(ctx, geometry, shape, seed + 3)),
-        v(made(ctx, geometry, shape, seed + 4)) {}
+  explicit operands(const gpu::field<double>& shape_of)
+      : x(like(shape_of, shape_of.columns(), as<gpu::field<T>>)), y(like(x)), z(like(x)), u(like(x)), v(like(x)) {}
 
- private:
-  static gpu::field<T> made(const gpu::context& ctx, const lattice_geometry& geometry, const field_shape& shape,
-                            std::uint64_t seed) {
-    gpu::field<T> f(ctx, shape);
-    poison(f);
-    gpu::field<double> exact(ctx, shape);
-    for (int c = 0; c < shape.columns; ++c)
-      set_numbers(exact, c,
-                  random_numbers(sites_of(geometry, shape), exact.components(), seed, static_cast<std::uint64_t>(c)));
-    convert(f, exact);
-    return f;
+  template <class From>
+  void take(const operands<From>& from) {
+    for (const auto& [to, one] : {std::pair{&x, &from.x}, std::pair{&y, &from.y}, std::pair{&z, &from.z},
+                                  std::pair{&u, &from.u}, std::pair{&v, &from.v}}) {
+      poison(*to);
+      convert(*to, *one);
+    }
   }
 };
 
@@ -94,60 +100,66 @@ std::vector<gpu::scalars> apply(const std::string& name, operands<T>& o, std::ui
   return both(axpy_dot_norm2(o.x, a, o.u, o.v));
 }
 
-/// Returns |a - b| / |b| of a column.
-double distance(const gpu::field<float_pair>& a, const gpu::field<double>& b, int column) {
-  const site_numbers found = numbers_of(a, column), expected = numbers_of(b, column);
-  double wrong = 0.0, all = 0.0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    wrong += norm2(found[i] - expected[i]);
-    all += norm2(expected[i]);
-  }
-  return std::sqrt(wrong / all);
+/// Returns |a - b| / |b| of each column.
+std::vector<double> distances(const gpu::field<float_pair>& a, const gpu::field<double>& b) {
+  gpu::field<double> found = like(b);
+  convert(found, a);
+  const auto all = host_values(norm2(b)), difference = host_values(subtract_norm2(found, found, b));
+  std::vector<double> result;
+  for (std::size_t c = 0; c < all.size(); ++c) result.push_back(std::sqrt(difference[c].re / all[c].re));
+  return result;
 }
 
 TEST(PairVectors, UpdatesAndSumsAreThoseOfDoubleToFortyFourBits) {
   std::uint64_t seed = 300;
   double worst_number = 0.0, worst_sum = 0.0;
-  for (const pair_case& now : cases())
+  for (const pair_case& now : cases()) {
+    const gpu::context ctx(lattice_geometry(now.lattice), communicator());
+    const auto u = random_field(ctx, now.shape, ++seed);
+    operands<double> given(u), exact(u);
+    operands<float_pair> pairs(u);
+    given.u = u;
+    for (gpu::field<double>* f : {&given.x, &given.y, &given.z, &given.v}) *f = random_field(ctx, now.shape, ++seed);
     for (const std::string& name : operations()) {
       SCOPED_TRACE(name + ", " + describe(now.lattice, now.shape));
-      const lattice_geometry geometry(now.lattice);
-      const gpu::context ctx(geometry, communicator());
-      seed += 10;
-      operands<double> exact(ctx, geometry, now.shape, seed);
-      operands<float_pair> pairs(ctx, geometry, now.shape, seed);
+      exact.take(given);
+      pairs.take(given);
       if (name == "subtract_norm2") poison(pairs.x);  // x is not read
       const auto expected = apply(name, exact, seed), found = apply(name, pairs, seed);
       ASSERT_EQ(found.size(), expected.size());
-      for (int c = 0; c < now.shape.columns; ++c) {
-        for (const double d :
-             {distance(pairs.x, exact.x, c), distance(pairs.y, exact.y, c), distance(pairs.z, exact.z, c)}) {
+      for (const auto& list : {distances(pairs.x, exact.x), distances(pairs.y, exact.y), distances(pairs.z, exact.z)})
+        for (const double d : list) {
           EXPECT_TRUE(d <= bound) << d;
           worst_number = std::max(worst_number, d);
         }
-        const auto column = static_cast<std::size_t>(c);
-        double size = 0.0;  // of the vectors that are multiplied
-        for (const auto& f : {exact.x, exact.y, exact.u, exact.v})
-          size = std::max(size, host_values(norm2(f))[column].re);
-        for (std::size_t k = 0; k < found.size(); ++k) {
-          const double error =
-              std::sqrt(norm2(host_values(found[k])[column] - host_values(expected[k])[column])) / size;
+      std::vector<double> size(static_cast<std::size_t>(now.shape.columns));  // of the vectors that are multiplied
+      for (const auto& f : {exact.x, exact.y, exact.u, exact.v}) {
+        const auto squares = host_values(norm2(f));
+        for (std::size_t c = 0; c < size.size(); ++c) size[c] = std::max(size[c], squares[c].re);
+      }
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        const auto a = host_values(found[k]), b = host_values(expected[k]);
+        for (std::size_t c = 0; c < size.size(); ++c) {
+          const double error = std::sqrt(norm2(a[c] - b[c])) / size[c];
           EXPECT_TRUE(error <= bound) << "sum " << k << ": " << error;
           worst_sum = std::max(worst_sum, error);
         }
       }
     }
+  }
   EXPECT_GT(worst_number, 0x1p-53);  // they were pairs
   EXPECT_GT(worst_sum, 0.0);
 }
 
 TEST(PairVectors, HaveTheSameBitsAloneAndInABatch) {
-  const lattice_geometry geometry({4, 6, 2, 8});
-  const gpu::context ctx(geometry, communicator());
-  operands<float_pair> o(ctx, geometry, {4, 3, site_subset::full, 5}, 7);
-  const auto together = host_values(dot(o.u, o.v));
+  const gpu::context ctx(lattice_geometry({4, 6, 2, 8}), communicator());
+  const auto u = random_field(ctx, {4, 3, site_subset::full, 5}, 7);
+  auto x = like(u, 5, as<gpu::field<float_pair>>), y = like(x);
+  convert(x, u);
+  convert(y, random_field(ctx, {4, 3, site_subset::full, 5}, 8));
+  const auto together = host_values(dot(x, y));
   for (int c = 0; c < 5; ++c) {
-    const auto alone = host_values(dot(view(o.u, c, 1), view(o.v, c, 1)));
+    const auto alone = host_values(dot(view(x, c, 1), view(y, c, 1)));
     EXPECT_EQ(alone[0], together[static_cast<std::size_t>(c)]);
   }
 }
@@ -155,22 +167,25 @@ TEST(PairVectors, HaveTheSameBitsAloneAndInABatch) {
 TEST(PairVectors, ConvertToEveryPrecision) {
   for (const pair_case& now : cases()) {
     SCOPED_TRACE(describe(now.lattice, now.shape));
-    const lattice_geometry geometry(now.lattice);
-    const gpu::context ctx(geometry, communicator());
-    operands<double> exact(ctx, geometry, now.shape, 50);
-    gpu::field<float_pair> pairs = like(exact.x, now.shape.columns, as<gpu::field<float_pair>>);
+    const gpu::context ctx(lattice_geometry(now.lattice), communicator());
+    gpu::field<double> exact(ctx, now.shape);
+    for (int c = 0; c < now.shape.columns; ++c)
+      set_numbers(
+          exact, c,
+          random_numbers(sites_of(ctx.geometry(), now.shape), exact.components(), 50, static_cast<std::uint64_t>(c)));
+    gpu::field<float_pair> pairs = like(exact, now.shape.columns, as<gpu::field<float_pair>>);
     poison(pairs);
-    convert(pairs, exact.x);
-    gpu::field<double> back = like(exact.x);
+    convert(pairs, exact);
+    gpu::field<double> back = like(exact);
     poison(back);
     convert(back, pairs);
     double worst = 0.0;
     const auto compare = [&](const auto& found, const auto& expected, double of_number, double of_site = 0.0) {
       for (int c = 0; c < now.shape.columns; ++c) {
         const site_numbers a = numbers_of(found, c), b = numbers_of(expected, c);
-        const std::vector<double> largest = largest_of_sites(b, exact.x.components());
+        const std::vector<double> largest = largest_of_sites(b, exact.components());
         for (std::size_t i = 0; i < a.size(); ++i) {
-          const double allowed = of_site * largest[i / static_cast<std::size_t>(exact.x.components())];
+          const double allowed = of_site * largest[i / static_cast<std::size_t>(exact.components())];
           for (const auto& [x, y] : {std::pair{a[i].re, b[i].re}, std::pair{a[i].im, b[i].im}}) {
             ASSERT_TRUE(std::abs(x - y) <= of_number * std::abs(y) + allowed) << x << " and " << y;
             worst = std::max(worst, std::abs(x - y) / std::abs(y));
@@ -178,13 +193,13 @@ TEST(PairVectors, ConvertToEveryPrecision) {
         }
       }
     };
-    compare(back, exact.x, 0x1p-48);
+    compare(back, exact, 0x1p-48);
     EXPECT_GT(worst, 0x1p-53);
     const auto there_and_back = [&]<class T>(std::type_identity<gpu::field<T>> type, double of_number, double of_site) {
       auto of_pairs = like(pairs, now.shape.columns, type), of_double = like(of_pairs);
       poison(of_pairs);
       convert(of_pairs, pairs);
-      convert(of_double, exact.x);
+      convert(of_double, exact);
       compare(of_pairs, of_double, of_number, of_site);
       auto wide = like(pairs);
       poison(wide);
