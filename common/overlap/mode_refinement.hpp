@@ -79,8 +79,8 @@ class mode_refinement {
       const int first_pair = has_pairs() ? below(goal_.pairs_from) : 0;
       const int last_pair = has_pairs() ? std::max(first_pair, below(goal_.pairs_to)) : 0;
       find_residuals_of_partners(first_pair, last_pair);
-      // The first two iterations cut the noise of a cheap search to a sixth: worth it for all.
-      const double enough = step == 0 ? 0.4 : 1.0;
+      // The first two iterations cut the noise of a cheap search to a sixth: worth it for all that deflate.
+      const double enough = step == 0 && search_.for_deflation ? 0.4 : 1.0;
       std::vector<int> rough;
       for (int i = 0; i < all; ++i)
         if (!(excess(i) <= enough)) rough.push_back(i);
@@ -212,9 +212,10 @@ void refine_lowest_modes(const chiral_square<Sign>& square, chiral_modes<Field>&
                          double gap) {
   // A residual r leaves an error of r^2 / gap in e, a quarter of what a zero mode may have.
   const double enough = std::max(3e-7, 0.5 * std::sqrt(search.zero * gap));
-  // In a propagator of mass m the error of a zero mode counts by 1 / m^2.
+  // In a deflated propagator of mass m the error of a zero mode counts by 1 / m^2.
+  const double share = search.for_deflation ? 0.1 : 1.0;
   const double goal =
-      search.tolerance > 1e-8 ? std::max(1e-8, std::min(0.1 * search.tolerance, enough)) : 0.3 * search.tolerance;
+      search.tolerance > 1e-8 ? std::max(1e-8, std::min(share * search.tolerance, enough)) : 0.3 * search.tolerance;
   const refinement_goal one_goal{.of = [goal](double) { return goal; },
                                  .final_delta = std::min(1e-9, accuracy_of_residuals(search.tolerance)),
                                  .of_eigenvalues = 0.1 * search.zero};
@@ -232,6 +233,9 @@ inline double surely_no_zero(const overlap_mode_search& search) {
 /// takes 400: so it is not worth while for more than the lowest twenty.
 /// \param top  the largest e. The lowest fifth lies below 0.04 of it.
 inline refinement_goal goal_of_pairs(const overlap_mode_search& search, double top) {
+  if (!search.for_deflation)
+    return {.of = [all = search.tolerance](double) { return all; },
+            .final_delta = accuracy_of_residuals(search.tolerance)};
   const double tolerance = search.tolerance, least = std::min(tolerance, 1e-8), from = surely_no_zero(search);
   const auto goal = [=](double e) {
     return e < from ? tolerance : std::max(least, tolerance * std::clamp(150.0 * e / top, 0.1, 1.0));

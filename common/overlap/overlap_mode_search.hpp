@@ -17,6 +17,9 @@ struct overlap_mode_search {
   double tolerance = 1e-10;
   int chirality = 0;    ///< that is searched, +1 or -1; 0: the one that seems to have no zero modes
   bool relaxed = true;  ///< the sign function becomes less accurate as residuals fall
+  /// Whether solves will be deflated by the modes, where an error counts by 1 / e. Then modes of a tolerance above 1e-8
+  /// become somewhat better than that, and the lowest up to ten times.
+  bool for_deflation = true;
   int keep = 0, most = 0, cycles = 60;
   int block = 1;       ///< vectors that the sign function takes at once
   double zero = 1e-8;  ///< e below is a zero mode

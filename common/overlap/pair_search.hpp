@@ -66,7 +66,9 @@ class pair_search {
     const restart_decision<V> decide = [&](V& kept, const restart_state& s) {
       const double worst = worst_of(s);
       int good = 0;
-      while (good < l && s.estimates[static_cast<std::size_t>(good)] < 0.3 * search_.tolerance) ++good;
+      // The sign function's error adds to a residual. What is left above the tolerance is refined.
+      const double enough = (search_.for_deflation ? 0.3 : 0.5) * search_.tolerance;
+      while (good < l && s.estimates[static_cast<std::size_t>(good)] < enough) ++good;
       converged = good == l;
       // A mode that comes late, as the copies of a degenerate one do, is known no better than the sign function
       // has become meanwhile.

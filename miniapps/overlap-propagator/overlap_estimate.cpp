@@ -222,7 +222,8 @@ overlap_times times_of(const overlap_options& options, double volume, double low
   // is a fifth of an application: two over the modes of H and over the search space for each block.
   const double l = options.overlap_modes;
   if (l > 0) {
-    const restart_sizes sizes = sizes_of_search(overlap_search_of(options));
+    const overlap_mode_search wanted = overlap_search_of(options);
+    const restart_sizes sizes = sizes_of_search(wanted);
     const double p = sizes.block, finest = overlap_search_accuracy(options.overlap_tolerance, 1.0, 1.0);
     const double applications =
         (1.0 + 0.04 * (p - 1.0)) *
@@ -232,7 +233,8 @@ overlap_times times_of(const overlap_options& options, double volume, double low
     t.overlap_modes = applications * (cost.at(finest, speed.of_search, speed.single_of_search) + passes) +
                       100.0 * cost.at(1e-5, speed.one, speed.single_one) +
                       l * cost.at(accuracy_of_residuals(options.overlap_tolerance), speed.many, speed.single_many);
-    if (overlap_search_in_single(options)) t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
+    if (overlap_search_in_single(options) && wanted.for_deflation)
+      t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
   }
   // What the formulas leave out, as runs on 16^3x32 and 24^3x64 have it (validation/results/predictions.csv).
   constexpr double more_in_modes = 1.15, more_in_solves = 1.75, more_in_preconditioned = 1.75;

@@ -259,6 +259,7 @@ overlap_mode_search overlap_search_of(const overlap_options& options) {
   search.modes = options.overlap_modes;
   search.tolerance = options.overlap_tolerance;
   search.relaxed = options.relaxed_modes;
+  search.for_deflation = options.scheme != overlap_scheme::preconditioned;
   search.most = options.overlap_search_space;
   // Few modes leave few restarts to a block. In single precision the sign function gains more from wide ones.
   const bool as_single = overlap_search_in_single(options);
