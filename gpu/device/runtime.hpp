@@ -103,6 +103,7 @@ void fill_bytes(const queue& q, void* to, int value, std::size_t bytes);
 struct byte_rows {
   std::size_t rows, bytes;
 };
+/// Only queued, both.
 void copy_rows_to_device(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,
                          std::size_t from_stride);
 void copy_rows_to_host(const queue& q, byte_rows rows, void* to, std::size_t to_stride, const void* from,

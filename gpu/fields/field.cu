@@ -256,13 +256,18 @@ namespace {
 /// Sites that are staged at a time.
 constexpr std::int64_t staged_bytes = std::int64_t{16} << 20;
 
+/// Returns how many blocks of a column have room in so many bytes, at least 1.
+template <class T>
+std::int32_t blocks_of_stretch(const field<T>& x, std::int64_t room) {
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(room / column_bytes<T>(x.components()), 1, x.all_blocks()));
+}
+
 /// Visits a column block by block as it lies in memory, a stretch of blocks of the host's page-locked memory at a time.
 /// Calls visit(pointer to the stretch, its first block, its number of blocks), blocks of all parts counted on.
 template <class T, class Visit>
 void for_each_stretch(const field<T>& x, Visit&& visit) {
   const std::int64_t bytes = column_bytes<T>(x.components());
-  const std::int32_t at_once =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(staged_bytes / bytes, 1, x.all_blocks()));
+  const std::int32_t at_once = blocks_of_stretch(x, staged_bytes);
   std::byte* const staged = x.get_context().queue().staging(static_cast<std::size_t>(at_once * bytes));
   for (std::int32_t first = 0; first < x.all_blocks(); first += at_once)
     visit(staged, first, std::min(at_once, x.all_blocks() - first));
@@ -363,24 +368,37 @@ void upload_column(field<T>& x, int column, NumbersOf&& numbers_of) {
   q.synchronize();  // staging is anyone's again
 }
 
-/// take(part, i, numbers) gets the numbers of a site.
+/// take(part, i, numbers) gets the numbers of a site. While those of a stretch of blocks are read the next one comes.
 template <class T, class Take>
 void download_column(const field<T>& x, int column, Take&& take) {
   require_column(x, column);
-  const std::int32_t bytes = column_bytes<T>(x.components());
+  const std::int32_t bytes = column_bytes<T>(x.components()), all_blocks = x.all_blocks();
+  const std::int32_t at_once = blocks_of_stretch(x, staged_bytes / 2);
+  const queue& q = x.get_context().queue();
   const auto all = x.sites(0);
-  for_each_stretch(x, [&](std::byte* staged, std::int32_t first, std::int32_t blocks) {
-    copy_rows_to_host(x.get_context().queue(), {static_cast<std::size_t>(blocks), static_cast<std::size_t>(bytes)},
-                      staged, static_cast<std::size_t>(bytes),
+  std::byte* const staged =
+      q.staging(static_cast<std::size_t>(2) * static_cast<std::size_t>(at_once) * static_cast<std::size_t>(bytes));
+  const auto place_of = [&](std::int32_t first) {
+    return staged + std::int64_t{first / at_once % 2} * at_once * bytes;
+  };
+  const auto blocks_from = [&](std::int32_t first) { return std::min(at_once, all_blocks - first); };
+  const auto fetch = [&](std::int32_t first) {
+    copy_rows_to_host(q, {static_cast<std::size_t>(blocks_from(first)), static_cast<std::size_t>(bytes)},
+                      place_of(first), static_cast<std::size_t>(bytes),
                       all.begin + first * all.block_stride + std::int64_t{column} * bytes,
                       static_cast<std::size_t>(all.block_stride));
-    const spinor_pointer<const T> from{staged, bytes, bytes};
-    for_each_site_of_stretch(x, first, blocks,
+  };
+  fetch(0);
+  for (std::int32_t first = 0; first < all_blocks; first += at_once) {
+    q.synchronize();
+    if (first + at_once < all_blocks) fetch(first + at_once);
+    const spinor_pointer<const T> from{place_of(first), bytes, bytes};
+    for_each_site_of_stretch(x, first, blocks_from(first),
                              [&](int part, std::int32_t i, std::int32_t place, complex<double>* numbers) {
                                read_site(from, place, x.components(), numbers);
                                take(part, i, numbers);
                              });
-  });
+  }
 }
 
 template <class T>

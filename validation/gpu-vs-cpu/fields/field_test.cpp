@@ -267,6 +267,22 @@ TYPED_TEST(Field, IsConvertedToEveryPrecision) {
     }
 }
 
+/// A column of 19 MB passes through page-locked memory in several stretches, there and back, beside another one.
+TEST(FieldOfTheDevice, LongColumnsComeInStretches) {
+  const lattice_geometry geometry({16, 16, 16, 24});
+  const gpu::context ctx(geometry, communicator());
+  gpu::field<double> x(ctx, {.columns = 2});
+  std::vector<complex<double>> numbers(static_cast<std::size_t>(geometry.local_volume()) * spins * colours);
+  for (int c = 0; c < 2; ++c) {
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      numbers[k] = {static_cast<double>(k) + 0.5 * c, -static_cast<double>(k)};
+    gpu::set_column_numbers(x, c, numbers);
+  }
+  EXPECT_EQ(gpu::column_numbers(x, 1), numbers);
+  for (complex<double>& z : numbers) z.re -= 0.5;
+  EXPECT_EQ(gpu::column_numbers(x, 0), numbers);
+}
+
 TEST(FieldInHalf, HoldsSitesOfEverySize) {
   const twin_machines<half> machines({4, 4, 4, 4});
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 7}}) {
