@@ -24,6 +24,7 @@ COLUMNS = ("report", "program", "card", "ranks", "quantity", "measured", "predic
 #: What predictions are held to.
 WITHIN = 0.20
 
+HOPPING_OF_CLASS = "--size device --operator hopping --layout even-odd --precision double --samples 3 --protocol-seconds 2,61"
 HOPPING = "--operator hopping --layout even-odd --precision {} --reconstruct 12 --lattice {}"
 SOLVE = "--gauge weak:0.2 --mass -0.2 --csw 1 --rhs 6 --batch 1 --reconstruct 12 --precision {} --lattice {}"
 MULTIGRID = "--gauge weak:0.2 --lattice 32x32x32x64 --csw 1 --kappa 0.12 --reference none --modes 0 --rhs 12 --batches {}"
@@ -60,7 +61,7 @@ def solves():
 
 
 def multigrid():
-    yield BATCH, "multigrid", "H200", 1, "FOM", "--size device --batches 12"
+    yield BATCH, "multigrid", "H200", 1, "FOM", "--size device --batches 12 --expected-iterations 18"
     for report, card, ranks, batch in (("h200/multigrid-32x64", "H200", 1, 1), ("h200/multigrid-32x64-smeared", "H200", 1, 1),
                                        ("h200/multigrid-32x64-1345", "H200", 1, 1), ("h200/multigrid-32x64-batch", "H200", 1, 12),
                                        ("h100/two/multigrid-1", "H100", 1, 4), ("h100/two/multigrid-2", "H100", 2, 4)):
@@ -92,6 +93,19 @@ def overlap():
                "--gauge weak:0.2 --lattice 16x16x16x32 --modes 80 --overlap-modes 30 --masses 0.03,0.1")
         yield ("several-gpus.md", "overlap-propagator", "H100", ranks, "seconds of modes of H",
                OVERLAP.format("24x24x24x64", 40, 8, "1e-6", LIGHT) + " --until modes")
+
+
+def classes():
+    """Of the official class `device`, by its own options and iterations."""
+    solver = "--size device --precision double-half --reconstruct 12"
+    overlap = "--size device --scheme preconditioned --modes 100"
+    waves = "--size device --steps 44500 --samples 1"
+    for card, batch in (("H100", 6), ("H200", 12)):
+        for program, quantity, arguments in (("mixed-precision-solver", "FOM", solver),
+                                             ("multigrid", "FOM", f"--size device --batches {batch}"),
+                                             ("overlap-propagator", "FOM", overlap), ("nodal-dg", "FOM", waves),
+                                             ("dslash-scaling", "GFLOP/s double", HOPPING_OF_CLASS)):
+            yield f"{card.lower()}/tender/{program}-1.json", program, card, 1, quantity, arguments
 
 
 def rows_of(name):
@@ -137,7 +151,7 @@ def measured_of(row, runs, figures):
 def predicted_of(folder, row, iterations):
     report, program, card, ranks, quantity, arguments = row
     words = arguments.split()
-    if report in iterations and program in ("mixed-precision-solver", "multigrid"):
+    if report in iterations and program in ("mixed-precision-solver", "multigrid") and "--size" not in words:
         words += ["--expected-iterations", iterations[report]]
     command = [os.path.join(folder, program, "plaquette-" + program), *words, "--dryrun", "--ranks", str(ranks), "--device",
                "gpu:" + card]
@@ -157,7 +171,7 @@ def table(folder):
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     worst = 0.0
-    for row in [*hopping(), *solves(), *multigrid(), *nodal_dg(), *overlap()]:
+    for row in [*hopping(), *solves(), *multigrid(), *nodal_dg(), *overlap(), *classes()]:
         measured = measured_of(row, runs, figures)
         predicted, arguments = predicted_of(folder, row, iterations)
         off = predicted / measured - 1.0

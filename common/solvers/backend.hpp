@@ -18,9 +18,9 @@ namespace plaquette {
 ///
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
-/// - `has_pairs`: whether these are there for float_pair, too.
-/// - `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule).
-/// - `records`: whether work can be recorded and launched again.
+/// - `has_pairs`: true where these are there for float_pair, too.
+/// - Numbers `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule).
+/// - A flag `records`: whether work can be recorded and launched again.
 template <class Backend>
 concept backend =
     field_batch<typename Backend::template field<double>> && field_batch<typename Backend::template field<float>> &&

@@ -73,8 +73,8 @@ struct multigrid_settings {
   fermion_action action{};
   precision cycle_precision = precision::single;      ///< on the finest lattice: single, half
   precision direction_precision = precision::single;  ///< of the outer GCR: single, double. The solution is double.
-  /// Of the operator whose residuals are corrected, and of vectors and sums beside it: double, or pairs of floats, on
-  /// one GPU and with directions in single.
+  /// Of the operator whose residuals are corrected, of its vectors and sums: double or pairs of floats. Pairs need one
+  /// GPU, and directions in single.
   precision operator_precision = precision::double_;
   int restart_length = 10;  ///< directions that the outer GCR keeps
   /// The largest distance of a link from SU(3). A device stores two rows of a link where that costs no digit. Computed

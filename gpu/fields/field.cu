@@ -256,7 +256,7 @@ namespace {
 /// Sites that are staged at a time.
 constexpr std::int64_t staged_bytes = std::int64_t{16} << 20;
 
-/// Returns how many blocks of a column have room in so many bytes, at least 1.
+/// Returns how many blocks of a column fit into `room` bytes, at least 1.
 template <class T>
 std::int32_t blocks_of_stretch(const field<T>& x, std::int64_t room) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(room / column_bytes<T>(x.components()), 1, x.all_blocks()));

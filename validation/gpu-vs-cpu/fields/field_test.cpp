@@ -267,7 +267,7 @@ TYPED_TEST(Field, IsConvertedToEveryPrecision) {
     }
 }
 
-/// A column of 19 MB passes through page-locked memory in several stretches, there and back, beside another one.
+/// A column of 19 MB passes through page-locked memory in several stretches, there and back. Another lies next to it.
 TEST(FieldOfTheDevice, LongColumnsComeInStretches) {
   const lattice_geometry geometry({16, 16, 16, 24});
   const gpu::context ctx(geometry, communicator());
