@@ -152,11 +152,7 @@ void hopping_term<T>::apply(field<T>& out, const field<T>& in, bool daggered, co
       out.columns() != in.columns() || (finish.x != nullptr && !(finish.x->shape() == out.shape())) ||
       (finish.w != nullptr && !(finish.w->shape() == out.shape())))
     throw std::logic_error("hopping_term: fields must be Dirac spinors on opposite parities with equal columns");
-  const bool needs_x = finish.finish == epilogue::add || finish.finish == epilogue::add_clover ||
-                       finish.finish == epilogue::clover_x_add;
-  const bool needs_clover = finish.finish == epilogue::clover || finish.finish == epilogue::add_clover ||
-                            finish.finish == epilogue::clover_x_add;
-  if ((needs_x && finish.x == nullptr) || (needs_clover && finish.clover == nullptr))
+  if ((needs_x(finish.finish) && finish.x == nullptr) || (needs_clover(finish.finish) && finish.clover == nullptr))
     throw std::logic_error("hopping_term: the epilogue lacks its field or its clover blocks");
 
   if (context_.geometry().local_volume() >= sites_between_stops) stop_point(stop_kind::late);
