@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -1115,6 +1116,33 @@ TEST(Propagators, have_directions_whose_images_keep_48_bits) {
     add_combinations(expected, z, c.numbers());
     add_combinations(expected, w, c.numbers());
     EXPECT_LE(distance(y, expected), 10.0 * most);
+  }
+}
+
+TEST(Propagators, have_the_lowest_32_modes_of_a_chirality_as_first_directions) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const sign_of_library sign = field.sign(field.modes(12));
+  const overlap_operator<sign_of_library> d(sign, rho);
+  const Field shape = field.fields(1);
+  overlap_mode_set<Field> modes{{detail::half_like(shape, most_modes_as_directions + 8)},
+                                {detail::half_like(shape, 5)}};
+  for (const int chi : {+1, -1}) {  // nothing is assumed of them
+    Field& v = modes.of(chi).vectors;
+    field.random()(v);
+    normalise_columns(v);
+  }
+  preconditioned_work work;
+  const auto first = first_directions(d, modes, shape, 0.1, work);
+  ASSERT_EQ(first.size, most_modes_as_directions + 5);
+  EXPECT_EQ(work.accurate_signs, first.size);
+  for (const auto& [place, chi, number] :
+       {std::tuple{0, +1, 0}, std::tuple{most_modes_as_directions - 1, +1, most_modes_as_directions - 1},
+        std::tuple{most_modes_as_directions, -1, 0}, std::tuple{first.size - 1, -1, 4}}) {
+    Field expected = field.fields(1), found = like(expected);
+    zero(expected);
+    put_chirality(expected, view(modes.of(chi).vectors, number, 1), chi);
+    convert(found, view(first.z, place, 1));
+    EXPECT_LE(distance(found, expected), 1e-7);
   }
 }
 
