@@ -117,7 +117,9 @@ void overlap_stages::report_cycle(const char* what, int cycle, int converged, in
   if (seconds > 10.0)
     tell(fmt::format("cycle      {}: {} of {} modes of {}, largest residual about {:.1e}, {:.0f} s", cycle, converged,
                      sought, what, worst, seconds));
-  run.progress.update(static_cast<double>(converged) / sought);
+  constexpr double unknown = -1.0;  // modes of D converge nearly all at once
+  run.progress.update(converged > 0 ? static_cast<double>(converged) / sought : unknown,
+                      fmt::format("cycle {}, largest residual about {:.1e}", cycle, worst));
 }
 
 kept_file overlap_stages::file(const std::string& path, json_document parameters) const {
