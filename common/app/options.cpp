@@ -110,6 +110,14 @@ void require_device_sense(const command_line& line, const shared_options& option
       throw input_error(fmt::format("{}: expected --device gpu with it, found --device {}", option, options.device));
 }
 
+void require_pairs_sense(const shared_options& options) {
+  if (options.device != "gpu")
+    throw input_error("double by pairs of floats is for GPUs: expected --device gpu, found --device " + options.device);
+  if (options.planned_ranks > 1)
+    throw input_error(
+        fmt::format("double by pairs of floats is for one GPU: expected --ranks 1, found {}", options.planned_ranks));
+}
+
 shared_option_set::shared_option_set(command_line& line, const shared_options& defaults, const action_options& action,
                                      const std::vector<std::string>& left_out)
     : line_(line), options_(defaults), action_(action), left_out_(left_out) {

@@ -82,6 +82,9 @@ void require_reunitarise_sense(const shared_options& options);
 /// After command_line::parse. Throws input_error where an option is about GPUs and none is to be used.
 void require_device_sense(const command_line& line, const shared_options& options);
 
+/// Throws input_error where double by pairs of floats cannot be: without a GPU, or on several planned ranks.
+void require_pairs_sense(const shared_options& options);
+
 /// Declares the shared options on a command line and collects what they said.
 class shared_option_set {
  public:

@@ -176,6 +176,7 @@ void require_sense(const solver_options& options) {
   const shared_options& shared = options.shared;
   if (shared.device == "gpu" && !options.read_propagator.empty())
     throw input_error("--device gpu has no effect together with --read-propagator: the reference runs on the CPU");
+  if (options.outer == precision::pairs) require_pairs_sense(shared);
   if (shared.rhs > cpu::spin_colours)
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
   if (options.batch > shared.rhs)
@@ -226,6 +227,7 @@ void choose_precisions(solver_options& options, const raw_options& raw, const co
   if (!has_updates && options.inner != options.outer) options.scheme = mixed_scheme::defect_correction;
   options.links = parse_reconstruct(raw.reconstruct);
   options.inner_links = raw.inner_reconstruct.empty() ? options.links : parse_reconstruct(raw.inner_reconstruct);
+  if (options.outer == precision::pairs) options.links = reconstruct::none;  // pairs keep all reals
 }
 
 }  // namespace

@@ -96,8 +96,7 @@ vector_bytes bytes_of_vectors(const solver_options& options, double local_sites,
 double bytes_of_operators(const solver_options& options, double local_sites) {
   const bool clover = options.shared.action.has_clover(),
              two = options.inner != options.outer || options.inner_links != options.links;
-  const reconstruct outer_links = options.outer == precision::pairs ? reconstruct::none : options.links;
-  return operator_bytes(local_sites, clover, options.outer, outer_links) +
+  return operator_bytes(local_sites, clover, options.outer, options.links) +
          (two ? operator_bytes(local_sites, clover, options.inner, options.inner_links) : 0.0);
 }
 

@@ -236,6 +236,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
+  if (options.operator_precision == "pairs") require_pairs_sense(options.shared);
   if (options.operator_precision == "pairs" && options.outer_precision == "double")
     throw input_error("--precision pairs: expected --outer-precision single, found double");
   if (options.explains && (options.modes == 0 || options.shared.json.empty()))

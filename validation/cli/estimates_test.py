@@ -92,6 +92,23 @@ class Estimates(CommandLineTest):
             self.assertIn(word, out)
         self.assertNotIn("VERIFIED", out)
 
+    def test_every_precision_of_a_solver_is_estimated(self):
+        for mode in ("double", "single", "double-single", "double-half", "single-half", "pairs-single", "pairs-half"):
+            for reals in (18, 12):
+                with self.subTest(mode=mode, reals=reals):
+                    out = self.plan("mixed-precision-solver", "--lattice", "32x32x32x64", "--gauge", "weak:0.2", "--mass", "-0.2",
+                                    "--csw", "1", "--expected-iterations", "100", "--precision", mode,
+                                    "--reconstruct", reals, ranks=1)
+                    self.number(r"\npredicted  FOM about (\S+) ", out)
+        for precision in ("double", "pairs"):
+            self.number(r"\npredicted  FOM about (\S+) ", self.plan("multigrid", "--size", "device", "--precision", precision, ranks=1))
+        for app, mode in (("multigrid", "pairs"), ("mixed-precision-solver", "pairs-half")):
+            for device, ranks, words in (("cpu", 1, ["--device gpu, found --device cpu"]), ("gpu:H200", 2, ["--ranks 1, found 2"])):
+                result = run("--size", "device", "--precision", mode, "--dryrun", "--ranks", ranks, "--device", device, program=program(app))
+                self.assertEqual(result.status, UNUSABLE, result.out)
+                for word in words:
+                    self.assertIn(word, result.err)
+
     def test_ranks_cut_the_time_and_bring_messages(self):
         speed = r"\npredicted  FOM about (\S+) "
         for app, problem in (("mixed-precision-solver", ("--size", "node")), ("multigrid", ("--size", "node")),
