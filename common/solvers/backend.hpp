@@ -19,8 +19,8 @@ namespace plaquette {
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
 /// - `has_pairs`: true where these are there for float_pair, too.
-/// - Numbers `check_interval`, `check_lag`: how solvers read their residuals (see stopping_rule).
-/// - A flag `records`: whether work can be recorded and launched again.
+/// - `check_interval` and `check_lag` say how solvers read their residuals (see stopping_rule).
+/// - `records` says whether work can be recorded and launched again.
 template <class Backend>
 concept backend =
     field_batch<typename Backend::template field<double>> && field_batch<typename Backend::template field<float>> &&

@@ -28,18 +28,21 @@ std::vector<pair_case> cases() {
           {{2, 4, 6, 10}, {2, 7, site_subset::odd, 2}},  {{4, 2, 2, 6}, {2, 24, site_subset::full, 2}}};
 }
 
-/// Random numbers; the padding stays NaN.
 gpu::field<double> random_field(const gpu::context& ctx, const field_shape& shape, std::uint64_t seed) {
-  gpu::field<double> staged(ctx, shape), f(ctx, shape);
+  gpu::field<double> x(ctx, shape);
   for (int c = 0; c < shape.columns; ++c)
-    set_numbers(
-        staged, c,
-        random_numbers(sites_of(ctx.geometry(), shape), staged.components(), seed, static_cast<std::uint64_t>(c)));
-  poison(f);
+    set_numbers(x, c,
+                random_numbers(sites_of(ctx.geometry(), shape), x.components(), seed, static_cast<std::uint64_t>(c)));
+  return x;
+}
+/// Random numbers that pairs hold; the padding is NaN.
+gpu::field<double> field_of_pairs(const gpu::context& ctx, const field_shape& shape, std::uint64_t seed) {
+  gpu::field<double> x(ctx, shape);
   gpu::field<float_pair> rounded(ctx, shape);
-  convert(rounded, staged);
-  convert(f, rounded);
-  return f;
+  convert(rounded, random_field(ctx, shape, seed));
+  poison(x);
+  convert(x, rounded);
+  return x;
 }
 
 /// The fields of an operation. Those in pairs have the numbers of those in double.
@@ -115,11 +118,11 @@ TEST(PairVectors, UpdatesAndSumsAreThoseOfDoubleToFortyFourBits) {
   double worst_number = 0.0, worst_sum = 0.0;
   for (const pair_case& now : cases()) {
     const gpu::context ctx(lattice_geometry(now.lattice), communicator());
-    const auto u = random_field(ctx, now.shape, ++seed);
+    const auto u = field_of_pairs(ctx, now.shape, ++seed);
     operands<double> given(u), exact(u);
     operands<float_pair> pairs(u);
     given.u = u;
-    for (gpu::field<double>* f : {&given.x, &given.y, &given.z, &given.v}) *f = random_field(ctx, now.shape, ++seed);
+    for (gpu::field<double>* f : {&given.x, &given.y, &given.z, &given.v}) *f = field_of_pairs(ctx, now.shape, ++seed);
     for (const std::string& name : operations()) {
       SCOPED_TRACE(name + ", " + describe(now.lattice, now.shape));
       exact.take(given);
@@ -153,10 +156,10 @@ TEST(PairVectors, UpdatesAndSumsAreThoseOfDoubleToFortyFourBits) {
 
 TEST(PairVectors, HaveTheSameBitsAloneAndInABatch) {
   const gpu::context ctx(lattice_geometry({4, 6, 2, 8}), communicator());
-  const auto u = random_field(ctx, {4, 3, site_subset::full, 5}, 7);
+  const auto u = field_of_pairs(ctx, {4, 3, site_subset::full, 5}, 7);
   auto x = like(u, 5, as<gpu::field<float_pair>>), y = like(x);
   convert(x, u);
-  convert(y, random_field(ctx, {4, 3, site_subset::full, 5}, 8));
+  convert(y, field_of_pairs(ctx, {4, 3, site_subset::full, 5}, 8));
   const auto together = host_values(dot(x, y));
   for (int c = 0; c < 5; ++c) {
     const auto alone = host_values(dot(view(x, c, 1), view(y, c, 1)));
@@ -168,11 +171,7 @@ TEST(PairVectors, ConvertToEveryPrecision) {
   for (const pair_case& now : cases()) {
     SCOPED_TRACE(describe(now.lattice, now.shape));
     const gpu::context ctx(lattice_geometry(now.lattice), communicator());
-    gpu::field<double> exact(ctx, now.shape);
-    for (int c = 0; c < now.shape.columns; ++c)
-      set_numbers(
-          exact, c,
-          random_numbers(sites_of(ctx.geometry(), now.shape), exact.components(), 50, static_cast<std::uint64_t>(c)));
+    const gpu::field<double> exact = random_field(ctx, now.shape, 50);
     gpu::field<float_pair> pairs = like(exact, now.shape.columns, as<gpu::field<float_pair>>);
     poison(pairs);
     convert(pairs, exact);
