@@ -443,21 +443,22 @@ class residual_minimiser {
   double alpha() const { return alpha_; }
   double beta() const { return beta_; }
 
-  /// Takes the directions into account that are new in the space. Partners that are nearly combinations of other
-  /// directions, as those of modes of D, are left out: large multiples of them would add errors of images.
+  /// Takes the directions into account that are new in the space, and after all of them their partners. Those that are
+  /// nearly combinations of others, as partners of modes of D are of modes, are left out: large multiples of them would
+  /// add errors of images.
   template <class Space>
   void update(const Space& space) {
-    constexpr double least_of_partners = 1e-2;
+    constexpr double least = 1e-2;
     const int before = q_.rows(), each = space.rows_of_direction();
     enlarge(space);
     const int all = normal_.rows();
-    for (int from = before; from < all; from += at_once)
-      for (int which = 0; which < each; ++which) {
+    for (int which = 0; which < each; ++which)
+      for (int from = before + which; from < all; from += each * at_once) {
         std::vector<int> fresh;
-        for (int i = from + which; i < std::min(all, from + at_once); i += each) fresh.push_back(i);
+        for (int i = from; i < std::min(all, from + each * at_once); i += each) fresh.push_back(i);
         host_matrix units(all, static_cast<int>(fresh.size()));
         for (int j = 0; j < units.columns(); ++j) units(fresh[static_cast<std::size_t>(j)], j).re = 1.0;
-        grow(units, which > 0 ? least_of_partners : 0.0);
+        grow(units, least);
       }
   }
   /// Does the same with the combinations that another one has chosen: those that are new there.

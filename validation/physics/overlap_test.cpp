@@ -1045,6 +1045,28 @@ TEST(Propagators, by_the_preconditioned_scheme_are_those_of_the_dense_matrix_wha
   directions(none, {.relaxation = 20.0, .modes_in_single = false});
 }
 
+TEST(Propagators, with_twenty_modes_of_both_chiralities_take_fewer_directions_however_accurate_they_are) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const mode_set<Field> modes = field.modes(12);
+  const sign_of_library sign = field.sign(modes);
+  const overlap_operator<sign_of_library> d(sign, rho);
+  Field b = field.fields(3);
+  for (int c = 0; c < 3; ++c) import_column(b, c, point_source(small, {1, 0, 1, 2}, c, c));
+  const auto directions = [&](const overlap_mode_set<Field>& first) {
+    std::vector<Field> x{like(b), like(b)};
+    const overlap_solve_report report = solve_overlap_preconditioned(d, first, x, b, {0.02, 0.5}, {}, nothing);
+    EXPECT_TRUE(report.masses[0].converged && report.masses[1].converged);
+    EXPECT_EQ(report.work.corrections, 0);
+    return report.work.directions;
+  };
+  const double plain = directions({{detail::half_like(field.fields(1), 0)}, {detail::half_like(field.fields(1), 0)}});
+  for (const double tolerance : {1e-3, 1e-5, 1e-7}) {
+    const auto of_d =
+        lowest_overlap_modes<library>(sign, field.fields(1), {.modes = 20, .tolerance = tolerance}, field.random(), 4);
+    EXPECT_LE(directions(of_d), 0.9 * plain) << tolerance;
+  }
+}
+
 /// A sign function with memory for two columns in double precision.
 struct narrow_sign : sign_of_library {
   explicit narrow_sign(const sign_of_library& sign) : sign_of_library(sign) {}
