@@ -1190,7 +1190,7 @@ direction_block<typename Sign::Field, typename Sign::InnerField> recycled_direct
 /// columns that are solved for together minimise their residuals over the directions of all. The low modes of D, which
 /// are many on large lattices, are the same for all of them. Images are as accurate as the share of a solution
 /// requires. At the end the accurate sign function decides, and what is above the tolerance goes on from there. No
-/// modes of D are needed; those that are there are first directions.
+/// modes of D are needed; the lowest of those that are there are first directions, and then they are given back.
 /// \param x        as many fields as masses; if none, they are made when they are known: before that a search space
 ///                 may take their memory
 /// \param b        columns of any chirality
@@ -1198,7 +1198,7 @@ direction_block<typename Sign::Field, typename Sign::InnerField> recycled_direct
 /// \param inverse  InnerField inverse(const InnerField& r): about M^-1 r
 template <class Sign, class Inverse>
 overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& d,
-                                                  const overlap_mode_set<typename Sign::Field>& modes,
+                                                  overlap_mode_set<typename Sign::Field> modes,
                                                   std::vector<typename Sign::Field>& x, const typename Sign::Field& b,
                                                   const std::vector<double>& masses, const overlap_solve_rule& rule,
                                                   const Inverse& inverse) {
@@ -1207,6 +1207,7 @@ overlap_solve_report solve_overlap_preconditioned(const overlap_operator<Sign>& 
   for (const double mass : masses) report.masses.push_back({.mass = mass, .converged = true});
   const double delta = std::clamp(0.01 * rule.tolerance, 1e-13, 1e-4);
   const direction_block<Field, typename Sign::InnerField> of_modes = first_directions(d, modes, b, delta, report.work);
+  for (const int chi : {+1, -1}) modes.of(chi).vectors = detail::half_like(b, 0);
   const overlap_preconditioner& settings = rule.preconditioner;
   int batch = std::min(settings.batch > 0 ? settings.batch : b.columns(), b.columns());
   using space = search_space<Field, typename Sign::InnerField>;

@@ -200,9 +200,11 @@ class overlap_solver {
 
   // --- solutions
 
+  /// \param modes   the preconditioned scheme gives their memory back once the lowest are directions, if nothing else
+  ///                holds them
   /// \param b       columns of definite chirality each, as sources() makes them
   /// \param masses  ascending, positive; 0 where D has no zero modes
-  virtual overlap_solutions solve(const sign_handle& sign, const overlap_modes& modes, const vectors_handle& b,
+  virtual overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& b,
                                   const std::vector<double>& masses, const overlap_solve_rule& rule) = 0;
   /// Returns the accuracy of a sign function that moves |b - D(m) x| / |b| by a small share of its tolerance.
   virtual double judging_delta(const vectors_handle& b, const vectors_handle& x, double mass,

@@ -337,7 +337,7 @@ class overlap_solver_of final : public overlap_solver {
 
   // --- solutions
 
-  overlap_solutions solve(const sign_handle& sign, const overlap_modes& modes, const vectors_handle& sources,
+  overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& sources,
                           const std::vector<double>& masses, const overlap_solve_rule& sought) override {
     overlap_solve_rule rule = sought;
     if (!rule.interrupted) rule.interrupted = settings_.interrupted;
@@ -346,13 +346,14 @@ class overlap_solver_of final : public overlap_solver {
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
     copy_numbers(with, modes);
+    modes = {};
     const Field& b = fields_of<Field>(sources);
     std::vector<Field> x;  // the preconditioned scheme makes them when they are known
     for (std::size_t i = 0; i < masses.size() && rule.scheme != overlap_scheme::preconditioned; ++i)
       x.push_back(like(b));
     overlap_solutions solved;
     if (rule.scheme == overlap_scheme::preconditioned)
-      solved.report = solve_preconditioned(d, with, x, b, masses, rule);
+      solved.report = solve_preconditioned(d, std::move(with), x, b, masses, rule);
     else if (rule.coarse_sign_delta > 0.0)
       solved.report = solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta);
     else
@@ -451,7 +452,7 @@ class overlap_solver_of final : public overlap_solver {
     return use(kernel_.half(), rounded(as<HalfField>));
   }
 
-  overlap_solve_report solve_preconditioned(const overlap_operator<sign_type>& d, const overlap_mode_set<Field>& modes,
+  overlap_solve_report solve_preconditioned(const overlap_operator<sign_type>& d, overlap_mode_set<Field> modes,
                                             std::vector<Field>& x, const Field& b, const std::vector<double>& masses,
                                             const overlap_solve_rule& rule) {
     const overlap_preconditioner& settings = rule.preconditioner;
@@ -465,7 +466,7 @@ class overlap_solver_of final : public overlap_solver {
     }
     preconditioned_work of_clover;
     const auto inverse = [&](const InnerField& r) { return clover_->apply(r, of_clover); };
-    overlap_solve_report report = solve_overlap_preconditioned(d, modes, x, b, masses, rule, inverse);
+    overlap_solve_report report = solve_overlap_preconditioned(d, std::move(modes), x, b, masses, rule, inverse);
     d.sign().forget_single_modes();
     report.work.clover_solves = of_clover.clover_solves;
     report.work.clover_applications = of_clover.clover_applications;

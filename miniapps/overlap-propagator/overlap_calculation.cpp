@@ -142,7 +142,7 @@ overlap_modes modes_of_d(overlap_stages& stages, const sign_choice& choice, cons
 }
 
 overlap_solutions find_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
-                                 const overlap_modes& modes, const vectors_handle& sources) {
+                                 overlap_modes modes, const vectors_handle& sources) {
   const overlap_options& options = stages.options;
   const int zero_modes = modes.zero_plus + modes.zero_minus;
   if (options.masses.front() == 0.0 && zero_modes > 0)
@@ -155,7 +155,7 @@ overlap_solutions find_solutions(overlap_stages& stages, const sign_choice& choi
       format_of_solutions(options, stages.solver)};
   return stages.resumable<overlap_solutions>(
       "propagators", stages.expected(*sign, &modes).propagators, kept,
-      [&] { return stages.solver.solve(sign, modes, sources, options.masses, rule_of(stages, choice)); },
+      [&] { return stages.solver.solve(sign, std::move(modes), sources, options.masses, rule_of(stages, choice)); },
       [](const overlap_solutions& found) {
         return std::ranges::all_of(found.report.masses, &overlap_mass_report::converged);
       });
@@ -202,7 +202,7 @@ std::vector<mass_record> judge_solutions(overlap_stages& stages, const sign_choi
 /// What the stages return, as far as the options say.
 struct overlap_result {
   kernel_modes h_modes{};
-  overlap_modes d_modes{};
+  double overlap_basis_bytes = 0.0;  ///< of the search for modes of D, in memory of the host
   vectors_handle sources{};
   overlap_solutions solutions{};
   std::vector<mass_record> masses{};  ///< judged; empty where the run ends before
@@ -223,10 +223,11 @@ overlap_result run_stages(overlap_stages& stages, overlap_options& chosen) {
     if (stages.is_root()) print(trial);
     chosen = with_scheme(chosen, trial.best());
   }
-  r.d_modes = modes_of_d(stages, choice, sign);
+  overlap_modes d_modes = modes_of_d(stages, choice, sign);
+  r.overlap_basis_bytes = d_modes.basis_bytes_on_host;
   if (stages.end_after(overlap_stage::overlap_modes)) return r;
   r.sources = stages.solver.sources(stages.options.source);
-  r.solutions = find_solutions(stages, choice, sign, r.d_modes, r.sources);
+  r.solutions = find_solutions(stages, choice, sign, std::move(d_modes), r.sources);
   r.masses = judge_solutions(stages, choice, sign, r.sources, r.solutions);
   return r;
 }
@@ -290,7 +291,7 @@ exit_status conclude(overlap_stages& stages, const overlap_result& result) {
   observables["calculation"] = to_json(stages.records());
   if (stages.run.gpu)
     observables["basis_on_host"] = {{"kernel_bytes", result.h_modes.basis_bytes_on_host},
-                                    {"overlap_bytes", result.d_modes.basis_bytes_on_host}};
+                                    {"overlap_bytes", result.overlap_basis_bytes}};
   double total = 0.0;
   for (const stage_record& s : stages.records())
     if (s.name != judgement_of_modes) total += s.seconds;

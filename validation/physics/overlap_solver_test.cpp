@@ -125,6 +125,23 @@ TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradien
             0.8 * directions({.mass = 1e6, .method = clover_method::bicgstab, .inner_steps = 0}, false));
 }
 
+TEST(OverlapSolver, gives_modes_of_D_back_when_they_are_directions) {
+  const auto solver = make_solver(some_links(), {.seed = 3});
+  const sign_handle sign = solver->sign(solver->lowest_kernel_modes({.modes = 6}));
+  overlap_modes modes = solver->lowest_overlap_modes(sign, {.modes = 3, .tolerance = 1e-4});
+  const std::weak_ptr plus = modes.plus.vectors, minus = modes.minus.vectors;
+  const vectors_handle b = solver->columns(solver->sources({}), 5, 2);
+  overlap_solve_rule rule{.tolerance = 1e-6, .scheme = overlap_scheme::preconditioned};
+  rule.preconditioner.method = clover_method::bicgstab;
+  int steps = 0;
+  rule.progress = [&](int, double) {
+    ++steps;
+    EXPECT_TRUE(plus.expired() && minus.expired());
+  };
+  EXPECT_TRUE(solver->solve(sign, std::move(modes), b, {0.1}, rule).report.masses[0].converged);
+  EXPECT_GE(steps, 1);
+}
+
 // The residual of such an x is known but for the solver's own, a hundred times smaller.
 TEST(OverlapSolver, is_judged_by_a_sign_function_that_tells_three_tolerances_from_half_of_one) {
   const auto solver = make_solver(some_links(), {.seed = 7});
