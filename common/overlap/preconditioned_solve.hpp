@@ -478,7 +478,17 @@ class residual_minimiser {
       for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
     return sum(y, solution(right));
   }
-  /// Does the same to some ten digits.
+  /// Returns by how much the squares of residuals |b - A y| fall when y becomes the best, of each column.
+  std::vector<double> gains(const host_matrix& zb, const host_matrix& wb, const host_matrix& y) const {
+    host_matrix right = image_products(zb, wb);
+    const host_matrix of_y = product(normal_, y);
+    for (int j = 0; j < right.columns(); ++j)
+      for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
+    std::vector<double> squares = column_norms(adjoint_product(q_, right));
+    for (double& gain : squares) gain *= gain;
+    return squares;
+  }
+  /// Does the same as solve() to some ten digits.
   host_matrix solve_about(const host_matrix& zb, const host_matrix& wb) const {
     return solution(image_products(zb, wb));
   }
@@ -640,6 +650,32 @@ struct preconditioned_column {
   double norm = 0.0;                ///< of the source
   std::vector<double> residuals{};  ///< of each mass, |r| / |source|
   bool is_open = true;
+  std::vector<double> computed{};     ///< of the residuals, when vectors r told them last
+  std::vector<bool> is_computed{};    ///< whether they tell those of now
+  std::optional<std::size_t> held{};  ///< the mass of which r is kept
+
+  /// Takes what fell of the squares of residuals: they are known without vectors.
+  void reduce(std::size_t mass, double gain) {
+    double& residual = residuals[mass];
+    residual = std::sqrt(std::max(0.0, residual * residual - gain / (norm * norm)));
+    is_computed[mass] = false;
+  }
+  /// Returns whether a residual is to be computed by vectors: the worst, all where all are to be below a goal, and what
+  /// rounding may have of those that fell far.
+  bool is_wanted(std::size_t mass, double goal) const {
+    if (is_computed[mass]) return false;
+    const std::size_t most = worst();
+    return mass == most || !(residuals[most] > goal) || residuals[mass] < 1e-3 * computed[mass];
+  }
+
+  /// Takes a residual that vectors tell. Returns whether r is to be kept.
+  bool take(std::size_t mass, double length) {
+    residuals[mass] = computed[mass] = length / norm;
+    is_computed[mass] = true;
+    if (held && !(residuals[mass] > residuals[*held])) return false;
+    held = mass;
+    return true;
+  }
 
   std::size_t worst() const {
     return static_cast<std::size_t>(std::ranges::max_element(residuals) - residuals.begin());
@@ -752,9 +788,13 @@ class preconditioned_solver {
     minimisers_.clear();
     for (std::size_t i = 0; i < masses_->size(); ++i) minimisers_.emplace_back(weight(i), (*masses_)[i]);
     along_ = residual_minimiser(0.0, 1.0);
-    r_ = like(*b_, static_cast<int>(open_.size()) * mass_count(), as<InnerField>);
+    r_ = like(*b_, static_cast<int>(open_.size()), as<InnerField>);
     std::tie(zb_, wb_) = space_.products_with(*b_);
-    y_ = host_matrix(space_.dimension(), r_->columns());
+    y_ = host_matrix(space_.dimension(), static_cast<int>(open_.size()) * mass_count());
+    for (const int n : open_) {
+      at(n).computed = at(n).residuals;
+      at(n).is_computed.assign(masses_->size(), false);
+    }
     std::vector<int> all(open_.size());
     std::iota(all.begin(), all.end(), 0);
     find_residuals(all);
@@ -762,15 +802,17 @@ class preconditioned_solver {
   /// Of directions.
   int limit() const { return first_->size() + rule_->preconditioner.directions * static_cast<int>(columns_.size()); }
 
+  /// For iterated residuals.
+  double goal() const { return 0.7 * rule_->tolerance; }
+
   /// Takes new directions until the iterated residuals of all masses and columns are below the tolerance.
   void iterate() {
-    const double goal = 0.7 * rule_->tolerance;
     std::vector<int> active(open_.size());  // places among the open columns
     std::iota(active.begin(), active.end(), 0);
     for (int k = 0;; ++k) {
       std::erase_if(active, [&](int slot) {
         const column& c = at(open_[static_cast<std::size_t>(slot)]);
-        return !c.is_finite() || !(c.residuals[c.worst()] > goal);
+        return !c.is_finite() || !(c.residuals[c.worst()] > goal());
       });
       if (active.empty() || space_.size() >= limit()) return;
       stops_ = stops_ || (rule_->interrupted && rule_->interrupted());
@@ -793,15 +835,15 @@ class preconditioned_solver {
   /// Adds to the space what the preconditioner makes of the worst residual of the masses of each of these columns.
   /// Returns whether there was something new.
   bool take_directions(const std::vector<int>& active) {
-    std::vector<int> worst;
+    std::vector<int> numbers;
     std::vector<double> masses, lengths;
     for (const int slot : active) {
-      const column& c = at(open_[static_cast<std::size_t>(slot)]);
-      worst.push_back(slot * mass_count() + static_cast<int>(c.worst()));
-      masses.push_back((*masses_)[c.worst()]);
-      lengths.push_back(c.residuals[c.worst()]);
+      const column& c = at(open_of(slot));
+      numbers.push_back(static_cast<int>(c.held.value()));
+      masses.push_back((*masses_)[*c.held]);
+      lengths.push_back(c.residuals[*c.held]);
     }
-    InnerField t = gather_columns(*r_, worst);
+    InnerField t = gather_columns(*r_, active);
     normalise_columns(t);
     in_batches(t.columns(), width_of(t.columns()), [&](int first, int n) {
       InnerField part = view(t, first, n), residuals = like(t, n);
@@ -809,9 +851,9 @@ class preconditioned_solver {
       const auto of_part = [&](const auto& list) {
         return std::vector(list.begin() + first, list.begin() + first + n);
       };
-      const std::vector<int> numbers = of_part(worst);
+      const std::vector<int> of_images = of_part(numbers);
       copy(part, inverse_.apply(std::move(residuals), of_part(masses),
-                                [&](InnerField& image) { project_images(image, numbers); }));
+                                [&](InnerField& image) { project_images(image, of_images); }));
     });
     double share = 0.0;
     Field both = new_directions(t, lengths, share);
@@ -858,7 +900,7 @@ class preconditioned_solver {
   }
 
   /// Takes out of images of D(m) what those of the space hold.
-  /// \param numbers  of the residuals that they belong to, which have the masses
+  /// \param numbers  of the masses
   void project_images(InnerField& image, const std::vector<int>& numbers) const {
     if (space_.size() == 0) return;
     const auto [zy, wy] = space_.products_with(image);
@@ -866,7 +908,7 @@ class preconditioned_solver {
     for (int m = 0; m < mass_count(); ++m) {
       std::vector<int> some;
       for (int j = 0; j < zy.columns(); ++j)
-        if (numbers[static_cast<std::size_t>(j)] % mass_count() == m) some.push_back(j);
+        if (numbers[static_cast<std::size_t>(j)] == m) some.push_back(j);
       if (some.empty()) continue;
       const residual_minimiser& a = minimisers_[static_cast<std::size_t>(m)];
       const host_matrix y = a.solve_about(columns_of(zy, some), columns_of(wy, some));
@@ -935,53 +977,70 @@ class preconditioned_solver {
       *products = std::move(longer);
     }
   }
-  /// Finds the best solutions of open columns in the space, and what they leave.
+  /// Finds the best solutions of open columns in the space, and what they leave of the masses that are wanted.
   void find_residuals(const std::vector<int>& slots) {
-    const int k = space_.dimension(), all = r_->columns();
-    host_matrix y(k, all), of_z(k, all), of_w(k, all);
+    const int k = space_.dimension(), masses = mass_count();
+    host_matrix y(k, y_.columns());
     set_block(y, 0, 0, y_);
     y_ = std::move(y);
     if (k > 0) along_.update(space_);
-    for (int m = 0; m < mass_count(); ++m) {
+    for (int m = 0; m < masses && k > 0; ++m) {
       const auto i = static_cast<std::size_t>(m);
-      std::vector<int> sources;
-      for (const int slot : slots) sources.push_back(source_of(slot, m));
-      if (k == 0) continue;
-      minimisers_[i].update(space_, along_);
-      const host_matrix found = minimisers_[i].solve(columns_of(zb_, sources), columns_of(wb_, sources));
-      for (std::size_t s = 0; s < slots.size(); ++s) {
-        const int to = slots[s] * mass_count() + m;
-        for (int j = 0; j < k; ++j) {
-          y_(j, to) = found(j, static_cast<int>(s));
-          of_z(j, to) = -(*masses_)[i] * y_(j, to);
-          of_w(j, to) = -weight(i) * y_(j, to);
-        }
+      std::vector<int> sources, places;
+      for (const int slot : slots) {
+        sources.push_back(source_of(slot, m));
+        places.push_back(slot * masses + m);
+      }
+      residual_minimiser& minimiser = minimisers_[i];
+      minimiser.update(space_, along_);
+      const host_matrix zb = columns_of(zb_, sources), wb = columns_of(wb_, sources);
+      const std::vector<double> gains = minimiser.gains(zb, wb, columns_of(y_, places));
+      const host_matrix found = minimiser.solve(zb, wb);
+      for (std::size_t n = 0; n < slots.size(); ++n) {
+        at(open_of(slots[n])).reduce(i, gains[n]);
+        set_block(y_, 0, places[n], block_of(found, 0, static_cast<int>(n), k, 1));
       }
     }
-    // What is left is a small difference, found in double precision; single holds it.
-    const int masses = mass_count(), at_once = std::max(1, search_space<Field, InnerField>::columns_of_sums / masses);
-    in_batches(static_cast<int>(slots.size()), at_once, [&](int first, int count) {
-      Field part = like(*b_, count * masses);
-      std::vector<int> columns;
-      for (int i = 0; i < count; ++i)
-        for (int m = 0; m < masses; ++m) {
-          const int slot = slots[static_cast<std::size_t>(first + i)];
-          columns.push_back(slot * masses + m);
-          Field one = view(part, i * masses + m, 1);
-          copy(one, view(*b_, source_of(slot, m), 1));
-        }
-      const host_matrix of_images = columns_of(of_w, columns);
-      if (k > 0) space_.add(part, columns_of(of_z, columns), &of_images);
-      const std::vector<double> norms = detail::square_roots(host_values(norm2(part)));
-      for (int i = 0; i < count; ++i) {
-        const int slot = slots[static_cast<std::size_t>(first + i)];
-        column& c = at(open_of(slot));
-        for (int m = 0; m < masses; ++m)
-          c.residuals[static_cast<std::size_t>(m)] = norms[static_cast<std::size_t>(i * masses + m)] / c.norm;
-        InnerField to = view(*r_, slot * masses, masses);
-        convert(to, view(part, i * masses, masses));
-      }
-    });
+    for (const int slot : slots) at(open_of(slot)).held.reset();
+    for (;;) {  // what is computed may change what is wanted
+      std::vector<int> wanted;
+      for (const int slot : slots)
+        for (std::size_t m = 0; m < masses_->size(); ++m)
+          if (at(open_of(slot)).is_wanted(m, goal())) wanted.push_back(slot * masses + static_cast<int>(m));
+      if (wanted.empty()) return;
+      in_batches(
+          static_cast<int>(wanted.size()), search_space<Field, InnerField>::columns_of_sums,
+          [&](int from, int count) { compute_residuals({wanted.begin() + from, wanted.begin() + from + count}); });
+    }
+  }
+  /// Computes what some solutions leave, and keeps the largest of each column. It is a small difference, found in
+  /// double precision; single holds it.
+  /// \param places  of the solutions in y_
+  void compute_residuals(const std::vector<int>& places) {
+    const int count = static_cast<int>(places.size()), masses = mass_count();
+    const auto mass_of = [&](int i) { return places[static_cast<std::size_t>(i)] % masses; };
+    const auto slot_of = [&](int i) { return places[static_cast<std::size_t>(i)] / masses; };
+    Field left = like(*b_, count);
+    std::vector<double> of_z, of_w;
+    for (int i = 0; i < count; ++i) {
+      Field one = view(left, i, 1);
+      copy(one, view(*b_, source_of(slot_of(i), mass_of(i)), 1));
+      of_z.push_back(-(*masses_)[static_cast<std::size_t>(mass_of(i))]);
+      of_w.push_back(-weight(static_cast<std::size_t>(mass_of(i))));
+    }
+    if (space_.dimension() > 0) {
+      host_matrix z = columns_of(y_, places), w = z;
+      scale_columns(z, of_z);
+      scale_columns(w, of_w);
+      space_.add(left, z, &w);
+    }
+    const std::vector<double> norms = detail::square_roots(host_values(norm2(left)));
+    for (int i = 0; i < count; ++i) {
+      column& c = at(open_of(slot_of(i)));
+      if (!c.take(static_cast<std::size_t>(mass_of(i)), norms[static_cast<std::size_t>(i)])) continue;
+      InnerField kept = view(*r_, slot_of(i), 1);
+      convert(kept, view(left, i, 1));
+    }
   }
 
   /// Adds the solutions of this round to x; b becomes what the accurate sign function leaves of those that stay open.
@@ -1086,7 +1145,7 @@ class preconditioned_solver {
   std::vector<int> open_;          ///< numbers of columns
   std::vector<Field> x_;           ///< the solutions so far
   std::optional<Field> b_;         ///< of open columns: what is solved for, of all masses together or of each
-  std::optional<InnerField> r_;    ///< of open columns and masses: what this round leaves of b
+  std::optional<InnerField> r_;    ///< of open columns: what this round leaves of b, of the worst mass
   host_matrix zb_{}, wb_{}, y_{};  ///< Z^+ b and W^+ b; the solution of this round is Z y
   std::vector<std::vector<round_record>> history_of_masses_;
   int iterations_ = 0;

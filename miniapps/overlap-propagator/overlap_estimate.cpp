@@ -78,12 +78,12 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
     // Modes of H in single precision, too; those of D, until the lowest are directions with images. Sources of twelve
-    // columns. While the space grows, what is left for each mass and vectors of a step; solutions of another batch may
-    // be there. When it is complete, solutions and vectors of the sign functions that judge them.
+    // columns. While the space grows, what is left of each and vectors of a step; solutions of another batch may be
+    // there. When it is complete, solutions and vectors of the sign functions that judge them.
     const double first_directions = 3.0 * std::min(options.overlap_modes, most_modes_as_directions),
                  of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + first_directions;
     const double of_solutions = 12.0 * masses, of_judges = 10.0 * std::max<double>(batch, masses);
-    const double of_steps = 0.5 * batch * masses + of_step + (batch < 12 ? of_solutions : 0.0);
+    const double of_steps = 0.5 * batch + of_step + (batch < 12 ? of_solutions : 0.0);
     const double of_images = options.overlap_modes + 60.0;  // before there is a space
     const double preconditioned =
         spinor * (of_modes + 12.0 + (by_bicgstab ? 16.0 : 42.0)) +

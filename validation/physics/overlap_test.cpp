@@ -1168,6 +1168,51 @@ TEST(Propagators, have_the_lowest_32_modes_of_a_chirality_as_first_directions) {
   }
 }
 
+TEST(Propagators, have_residuals_that_are_known_without_vectors) {
+  overlap_case field(weak_links(small, 0.5, 4), false);
+  const sign_of_library sign = field.sign(field.modes(12));
+  const overlap_operator<sign_of_library> d(sign, rho);
+  Field b = field.fields(2);
+  field.random()(b);
+  normalise_columns(b);
+  constexpr double alpha = rho - 0.5 * 0.2, beta = 0.2;
+  search_space<Field, sign_of_library::InnerField> space(
+      direction_block<Field, sign_of_library::InnerField>(b, 0, true), true);
+  residual_minimiser minimiser(alpha, beta), along(0.0, 1.0);
+  host_matrix y(0, 2);
+  std::vector<double> expected{1.0, 1.0};
+  for (const int count : {3, 5}) {
+    Field both = field.fields(2 * count), z = view(both, 0, count), w = view(both, count, count);
+    sign_of_library::InnerField rounded = like(z, count, as<sign_of_library::InnerField>);
+    field.random()(z);
+    space.project(z, along);
+    normalise_columns(z);
+    convert(rounded, z);
+    convert(z, rounded);
+    d.apply(w, z, 1e-11);
+    space.append(both, true);
+    along.update(space);
+    minimiser.update(space, along);
+    host_matrix longer(space.dimension(), 2);
+    set_block(longer, 0, 0, y);
+    const auto [zb, wb] = space.products_with(b);
+    const std::vector<double> gains = minimiser.gains(zb, wb, longer);
+    y = minimiser.solve(zb, wb);
+    host_matrix of_z = y, of_w = y;
+    scale_columns(of_z, {-beta, -beta});
+    scale_columns(of_w, {-alpha, -alpha});
+    Field left = like(b);
+    copy(left, b);
+    space.add(left, of_z, &of_w);
+    const auto squares = host_values(norm2(left));
+    for (std::size_t c = 0; c < 2; ++c) {
+      expected[c] -= gains[c];
+      EXPECT_NEAR(squares[c].re, expected[c], 1e-12);
+      EXPECT_GE(gains[c], 1e-3);
+    }
+  }
+}
+
 TEST(Propagators, inner_steps_leave_out_what_the_search_space_holds) {
   overlap_case field(weak_links(small, 0.5, 4), false);
   const mode_set<Field> modes = field.modes(12);
