@@ -50,7 +50,7 @@ class clover_inverse {
           of_bicgstab.iterations <= few && of_bicgstab.seconds * directions * std::max(1, rule.inner_steps) < of_setup;
       if ((of_bicgstab.converged && is_little) || is_interrupted()) return;
     }
-    if (!set_up(geometry)) return;
+    if (!set_up(geometry, sample.columns())) return;
     by_bicgstab_ = false;
     if (rule.method == clover_method::multigrid) return;
     const trial of_multigrid = tried(smooth, comm);
@@ -103,15 +103,15 @@ class clover_inverse {
     return t;
   }
 
-  /// Returns whether there is multigrid now.
-  bool set_up(const lattice_geometry& geometry) const {
+  /// Returns whether there is multigrid now, with the cycle that is fastest for so many columns at once.
+  bool set_up(const lattice_geometry& geometry, int columns) const {
     try {
       multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local());
       parameters.between_parts = [this] {
         if (is_interrupted()) throw stopped{};
       };
       solver_->set_up(parameters);
-      solver_->tune({.trials = 1});
+      solver_->tune({.columns = columns, .trials = 1});
     } catch (const stopped&) {
       return false;
     } catch (const input_error&) {
