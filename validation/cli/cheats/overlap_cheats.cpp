@@ -244,13 +244,13 @@ class cheating_solver final : public overlap_solver {
   /// "preconditioner": the first direction is all there is, and said to be the solution. "remembered-trial": the first
   /// column is that of the trial. "three-tolerances", "half-a-tolerance": solutions are off by a low mode of D, so that
   /// their residuals are these parts of the tolerance.
-  overlap_solutions solve(const sign_handle& sign, const overlap_modes& modes, const vectors_handle& b,
+  overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& b,
                           const std::vector<double>& masses, const overlap_solve_rule& rule) override {
     if (cheats("preconditioner")) {
       overlap_solve_rule loose = rule;
       loose.limit = 1;
       loose.corrections = 0;
-      overlap_solutions found = honest_->solve(sign, modes, b, masses, loose);
+      overlap_solutions found = honest_->solve(sign, std::move(modes), b, masses, loose);
       for (overlap_mass_report& mass : found.report.masses) {
         mass.converged = true;
         for (double& residual : mass.residual) residual = 0.5 * rule.tolerance;
@@ -259,7 +259,7 @@ class cheating_solver final : public overlap_solver {
     }
     if (cheats("three-tolerances")) return solve_and_shift(3.0, sign, modes, b, masses, rule);
     if (cheats("half-a-tolerance")) return solve_and_shift(0.5, sign, modes, b, masses, rule);
-    overlap_solutions found = honest_->solve(sign, modes, b, masses, rule);
+    overlap_solutions found = honest_->solve(sign, std::move(modes), b, masses, rule);
     if (!cheats("remembered-trial")) return found;
     if (count(b) == 1) {
       trial_ = found.x;
