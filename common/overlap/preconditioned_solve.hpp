@@ -660,8 +660,8 @@ struct preconditioned_column {
     residual = std::sqrt(std::max(0.0, residual * residual - gain / (norm * norm)));
     is_computed[mass] = false;
   }
-  /// Returns whether a residual is to be computed by vectors: the worst, all where all are to be below a goal, and what
-  /// rounding may have of those that fell far.
+  /// Returns whether a residual must be computed by vectors. That is the worst, all once they seem to be below the
+  /// goal, and one that fell to where rounding may count.
   bool is_wanted(std::size_t mass, double goal) const {
     if (is_computed[mass]) return false;
     const std::size_t most = worst();

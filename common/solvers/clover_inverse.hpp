@@ -103,7 +103,7 @@ class clover_inverse {
     return t;
   }
 
-  /// Returns whether there is multigrid now, with the cycle that is fastest for so many columns at once.
+  /// Returns whether there is multigrid now, with the cycle that is fastest for this number of columns at once.
   bool set_up(const lattice_geometry& geometry, int columns) const {
     try {
       multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local());
