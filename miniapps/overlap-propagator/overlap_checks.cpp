@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <future>
 #include <span>
 #include <string>
 
@@ -309,12 +308,12 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
   std::vector<mass_record> masses;
   double error = 0.0, delta_of_error = 1.0;
   stages.stage("verification", stages.expected_verification(*sign), [&] {
-    std::array columns{spinor_configuration(stages.run.geometry), spinor_configuration(stages.run.geometry)};
+    spinor_configuration column(stages.run.geometry);
     for (std::size_t i = 0; i < report.masses.size(); ++i) {
       stages.run.stop_if_requested();
       mass_record m{.solve = report.masses[i]};
       const vectors_handle& x = solutions.x[i];
-      m.bits = bits_of(x, columns);
+      m.bits = bits_of(x, column);
       m.judging_delta = stages.solver.judging_delta(sources, x, m.solve.mass, tolerance);
       m.judged = stages.solver.judge(sign, sources, x, m.solve.mass, m.judging_delta, choice.is_coarse);
       m.mass_of_others = 0.5 * m.solve.mass / options.rho;
@@ -338,16 +337,12 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
   return masses;
 }
 
-bit_sum bits_of(const vectors_handle& x, std::array<spinor_configuration, 2>& columns) {
+bit_sum bits_of(const vectors_handle& x, spinor_configuration& column) {
   bit_sum sum;
-  std::future<void> of_last;
   for (int c = 0; c < x->count(); ++c) {
-    spinor_configuration& column = columns[static_cast<std::size_t>(c % 2)];
     x->get(c, column);
-    if (of_last.valid()) of_last.get();
-    of_last = std::async(std::launch::async, [&sum, &column] { add_bits(sum, column); });
+    add_bits(sum, column);
   }
-  if (of_last.valid()) of_last.get();
   return sum;
 }
 bit_sum bits_of(const std::vector<spinor_configuration>& columns) {

@@ -3,7 +3,6 @@
 /// What stages returned is judged, whether it was computed or restored: each function adds checks to the report.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "common/solvers/overlap_solver.hpp"
@@ -42,9 +41,9 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
 std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                          const vectors_handle& sources, const overlap_solutions& solutions);
 
-/// Returns a sum over the bits of vectors, on this rank.
-/// \param columns  room for two of them, so that one arrives while the last is added: memory that is there is faster
-bit_sum bits_of(const vectors_handle& x, std::array<spinor_configuration, 2>& columns);
+/// A sum over the bits of vectors, on this rank.
+/// \param column  room for one of them: memory that is there is faster
+bit_sum bits_of(const vectors_handle& x, spinor_configuration& column);
 bit_sum bits_of(const std::vector<spinor_configuration>& columns);
 
 }  // namespace plaquette
