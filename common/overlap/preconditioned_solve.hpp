@@ -471,20 +471,13 @@ class residual_minimiser {
   /// Returns the y of each column.
   /// \param zb, wb  Z^+ b and W^+ b
   host_matrix solve(const host_matrix& zb, const host_matrix& wb) const {
-    host_matrix right = image_products(zb, wb);
-    const host_matrix y = solution(right), of_y = product(normal_, y);
+    const host_matrix right = image_products(zb, wb), y = solution(right);
     // The second time makes good what rounding of Q leaves.
-    for (int j = 0; j < right.columns(); ++j)
-      for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
-    return sum(y, solution(right));
+    return sum(y, solution(rest_of(right, y)));
   }
   /// Returns by how much the squares of residuals |b - A y| fall when y becomes the best, of each column.
   std::vector<double> gains(const host_matrix& zb, const host_matrix& wb, const host_matrix& y) const {
-    host_matrix right = image_products(zb, wb);
-    const host_matrix of_y = product(normal_, y);
-    for (int j = 0; j < right.columns(); ++j)
-      for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
-    std::vector<double> squares = column_norms(adjoint_product(q_, right));
+    std::vector<double> squares = column_norms(adjoint_product(q_, rest_of(image_products(zb, wb), y)));
     for (double& gain : squares) gain *= gain;
     return squares;
   }
@@ -499,6 +492,13 @@ class residual_minimiser {
     host_matrix right(zb.rows(), zb.columns());
     for (int j = 0; j < zb.columns(); ++j)
       for (int i = 0; i < zb.rows(); ++i) right(i, j) = alpha_ * wb(i, j) + beta_ * zb(i, j);
+    return right;
+  }
+  /// A^+ (b - A y), from right = A^+ b
+  host_matrix rest_of(host_matrix right, const host_matrix& y) const {
+    const host_matrix of_y = product(normal_, y);
+    for (int j = 0; j < right.columns(); ++j)
+      for (int i = 0; i < right.rows(); ++i) right(i, j) = right(i, j) - of_y(i, j);
     return right;
   }
   host_matrix solution(const host_matrix& right) const { return product(q_, adjoint_product(q_, right)); }
@@ -811,7 +811,7 @@ class preconditioned_solver {
     std::iota(active.begin(), active.end(), 0);
     for (int k = 0;; ++k) {
       std::erase_if(active, [&](int slot) {
-        const column& c = at(open_[static_cast<std::size_t>(slot)]);
+        const column& c = at(open_of(slot));
         return !c.is_finite() || !(c.residuals[c.worst()] > goal());
       });
       if (active.empty() || space_.size() >= limit()) return;
@@ -880,7 +880,7 @@ class preconditioned_solver {
     find_residuals(active);
     double largest = 0.0, lightest = 0.0;
     for (const int slot : active) {
-      const column& c = at(open_[static_cast<std::size_t>(slot)]);
+      const column& c = at(open_of(slot));
       keep_largest(largest, c.residuals[c.worst()]);
       keep_largest(lightest, c.residuals.front());
     }

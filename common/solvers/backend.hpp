@@ -18,9 +18,9 @@ namespace plaquette {
 ///
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.
-/// - `has_pairs`: true where these are there for float_pair, too.
-/// - `check_interval` and `check_lag` say how solvers read their residuals (see stopping_rule).
-/// - `records` says whether work can be recorded and launched again.
+/// - `has_pairs`: these are there for float_pair, too.
+/// - `check_interval` and `check_lag`: see stopping_rule.
+/// - `records`: work can be recorded and launched again.
 template <class Backend>
 concept backend =
     field_batch<typename Backend::template field<double>> && field_batch<typename Backend::template field<float>> &&
