@@ -26,7 +26,14 @@ struct description {
   bool has_scidac_record = false;
   std::optional<scidac_content> content;
   std::string refused;  // why the field is of no use, where it is not
+  field_role role = field_role::unsaid;
+  std::optional<std::pair<int, int>> spin_colour;
 };
+
+const char* name_of(scidac_content content) {
+  using enum scidac_content;
+  return content == gauge ? "links" : content == spinor ? "a spinor" : "a propagator";
+}
 
 class field_finder {
  public:
@@ -41,14 +48,25 @@ class field_finder {
     else if (record.type == "ildg-format")
       take_format(lime_text(source_, record), "ildg-format", "su3gauge", scidac_content::gauge);
     else if (record.type == "etmc-propagator-format")
-      take_format(lime_text(source_, record), "etmc-propagator-format", "diracFermion", scidac_content::spinor);
+      take_propagator_format(lime_text(source_, record));
+    else if (record.type == "etmc-source-format")
+      take_source_format();
+    else if (record.type == "propagator-type" || record.type == "etmc-propagator-type")
+      take_type_of_file(lime_text(source_, record));
+    else if (record.type == "scidac-file-xml")
+      take_type_of_file(xml_element(beginning_of(record), "type").value_or(""));
+    else if (record.type == "scidac-record-xml")
+      take_user_record(beginning_of(record));
     else if (record.type == "ildg-binary-data" || record.type == "scidac-binary-data")
       take_data(record);
     else if (record.type == "scidac-checksum")
       take_checksum(lime_text(source_, record));
   }
 
-  const std::vector<scidac_field>& all() const { return found_; }
+  scidac_fields all() const {
+    return {found_, are_pairs_ && !describes_sources_,
+            found_.empty() && reason_.empty() ? "it has no record of data" : reason_};
+  }
 
   scidac_field result() const {
     const std::string kind = wanted_ == scidac_content::gauge    ? "gauge configuration"
@@ -59,7 +77,7 @@ class field_finder {
                         "found neither");
     if (found_.size() != 1)
       throw input_error(source_.name() + ": expected one " + kind + " in the LIME file, found " +
-                        std::to_string(found_.size()) + (reason_.empty() ? "" : " (" + reason_ + ")"));
+                        std::to_string(found_.size()) + (found_.empty() ? " (" + all().reason + ")" : ""));
     scidac_field field = found_.front();
     field.remarks.insert(field.remarks.end(), remarks_.begin(), remarks_.end());
     return field;
@@ -86,6 +104,55 @@ class field_finder {
     extents result;
     std::ranges::transform(lattice, result.begin(), [](std::int64_t length) { return static_cast<int>(length); });
     return result;
+  }
+
+  /// Returns the text of a record that may be long; its first mebibyte says all that is used here.
+  std::string beginning_of(const lime_record& record) const {
+    return source_.read_text(record.offset, std::min<std::uint64_t>(record.size, 1 << 20));
+  }
+
+  /// The word that tmLQCD and USQCD have for a file of several fields: "..._Source_Sink_Pairs" and others.
+  void take_type_of_file(const std::string& type) {
+    if (type.find("DiracFermion_Source_Sink_Pairs") != std::string::npos) are_pairs_ = true;
+  }
+
+  void take_source_format() {
+    describes_sources_ = true;
+    const auto lattice = said_.file_lattice;
+    said_ = {};
+    said_.file_lattice = lattice;
+    said_.role = field_role::source;
+    said_.refused = "a record 'etmc-source-format' describes a source";
+    etmc_.reset();
+  }
+
+  void take_propagator_format(const std::string& xml) {
+    const char* record = "etmc-propagator-format";
+    if (said_.role == field_role::source) said_.refused.clear();  // a source that has no data
+    said_.role = field_role::unsaid;
+    take_format(xml, record, "diracFermion", scidac_content::spinor);
+    etmc_ = said_;
+    if (wanted_ == scidac_content::gauge || !xml_element(xml, "flavours")) return;
+    if (const auto flavours = required_integer(xml, "flavours", record); flavours != 1)
+      refuse("one flavour in record 'etmc-propagator-format' (a file of each flavour can be read)",
+             std::to_string(flavours));
+  }
+
+  /// What a program adds to a SciDAC record. USQCD names the source that a solution belongs to.
+  void take_user_record(const std::string& xml) {
+    for (const char* tag : {"usqcdPropInfo", "usqcdInfo"}) {
+      const auto info = xml_element(xml, tag);
+      if (!info) continue;
+      said_.role = field_role::solution;
+      if (!xml_element(*info, "spin") && !xml_element(*info, "color")) return;
+      const auto spin = required_integer(*info, "spin", tag), colour = required_integer(*info, "color", tag);
+      if (spin < 0 || spin >= spins || colour < 0 || colour >= colours)
+        refuse(joined({"a spin from 0 to 3 and a color from 0 to 2 in <", tag, ">"}),
+               std::to_string(spin) + " and " + std::to_string(colour));
+      said_.spin_colour = std::pair(static_cast<int>(spin), static_cast<int>(colour));
+      return;
+    }
+    if (xml_element(xml, "usqcdSourceInfo")) said_.role = field_role::source;
   }
 
   void take_file(const std::string& xml) {
@@ -124,6 +191,7 @@ class field_finder {
     const auto precision = required_integer(xml, "precision", record);
     if (precision != 32 && precision != 64)
       refuse(std::string("a precision of 32 or 64 in record '") + record + "'", std::to_string(precision));
+    etmc_.reset();
     said_.format_lattice = checked(lattice);
     said_.format_precision = static_cast<int>(precision);
     said_.is_ildg = content == scidac_content::gauge;
@@ -137,6 +205,9 @@ class field_finder {
     said_.record_precision.reset();
     said_.refused.clear();
     said_.content.reset();
+    said_.role = field_role::unsaid;
+    said_.spin_colour.reset();
+    etmc_.reset();
     said_.has_scidac_record = true;
     for (const char* tag : {"globaldata", "recordtype"})
       if (const auto text = xml_element(xml, tag); text && integer_of(*text) != 0)
@@ -170,9 +241,9 @@ class field_finder {
         if (count == (content == gauge ? dimensions : 1) && bytes * count == reals_of(content) * size) {
           said_.content = content;
           said_.record_precision = 8 * size;
-          const char* kind = content == gauge ? "links" : content == spinor ? "a spinor" : "a propagator";
           remark("a SciDAC record of datatype 'Lattice', as in 2004: " + std::to_string(count) + " objects of " +
-                 std::to_string(bytes) + " bytes, hence " + kind + " of " + std::to_string(8 * size) + " bits");
+                 std::to_string(bytes) + " bytes, hence " + name_of(content) + " of " + std::to_string(8 * size) +
+                 " bits");
           return;
         }
     said_.refused = "a record is " + std::to_string(count) + " x 'Lattice' of " + std::to_string(bytes) + " bytes";
@@ -205,15 +276,18 @@ class field_finder {
   }
 
   void take_data(const lime_record& record) {
-    const description said = std::exchange(said_, {});
+    description said = std::exchange(said_, {});
     said_.file_lattice = said.file_lattice;
+    if (etmc_ && !said.content && said.refused.empty() && record.type == "scidac-binary-data") said = *etmc_;
     checksum_wanted_ = false;
     if (take_undescribed(said, record)) {
       checksum_wanted_ = true;
       return;
     }
     if (!said.refused.empty() || said.content != wanted_) {
-      if (!said.refused.empty()) reason_ = said.refused;
+      reason_ = !said.refused.empty() ? said.refused
+                : said.content        ? joined({"a record holds ", name_of(*said.content)})
+                                      : joined({"no record describes the data of record '", record.type, "'"});
       return;
     }
     checksum_wanted_ = true;
@@ -235,6 +309,8 @@ class field_finder {
     field.lattice = said.format_lattice ? *said.format_lattice : *said.file_lattice;
     field.precision_bits = said.format_precision ? *said.format_precision : *said.record_precision;
     field.offset = record.offset;
+    field.role = said.role;
+    field.spin_colour = said.spin_colour;
     const auto expected = static_cast<std::uint64_t>(volume(field.lattice)) *
                           static_cast<std::uint64_t>(reals_of(wanted_) * field.precision_bits / 8);
     if (record.size != expected)
@@ -261,6 +337,8 @@ class field_finder {
   std::vector<std::string> remarks_;
   bool undescribed_ = false;  // links have come that no record describes
   description said_;
+  std::optional<description> etmc_;  // the last etmc-propagator-format: one may stand before several fields
+  bool are_pairs_ = false, describes_sources_ = false;
   std::vector<scidac_field> found_;
   bool checksum_wanted_ = false;  // the last field has come, its checksum has not
   std::string reason_;
@@ -301,12 +379,13 @@ std::string scidac_file_records(const std::string& dims, const std::string& titl
          lime_text_record("scidac-file-xml", xml_begin + xml_tag("title", escaped_xml(title)), false, true);
 }
 
-std::vector<scidac_field> find_scidac_fields(const byte_source& source, const std::vector<lime_record>& records,
-                                             scidac_content content) {
+scidac_fields find_scidac_fields(const byte_source& source, const std::vector<lime_record>& records,
+                                 scidac_content content) {
   field_finder finder(source, content, {});
   for (const lime_record& record : records) finder.take(record);
-  if (!finder.all().empty()) require_whole(source, records, finder.all().back());
-  return finder.all();
+  scidac_fields found = finder.all();
+  if (!found.fields.empty()) require_whole(source, records, found.fields.back());
+  return found;
 }
 
 }  // namespace plaquette

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/io/spinor_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -123,15 +123,75 @@ void for_each_qdp_number(Visit&& visit) {
         for (int e = 0; e < colours; ++e, at += 2) visit(at, static_cast<std::size_t>(colours * d + e), a, c);
 }
 
-/// The one propagator of a file, or its twelve spinor fields.
-std::pair<scidac_content, std::vector<scidac_field>> fields_of_propagator(const byte_source& source) {
+/// Removes the sources of a file that holds pairs of source and solution. Records name them, or they alternate.
+void keep_solutions(scidac_fields& columns, const std::string& file) {
+  auto& fields = columns.fields;
+  const auto have = [&](field_role role) {
+    return std::ranges::any_of(fields, [&](const scidac_field& field) { return field.role == role; });
+  };
+  if (have(field_role::source)) {
+    std::erase_if(fields, [](const scidac_field& field) { return field.role == field_role::source; });
+  } else if (columns.are_pairs && have(field_role::solution)) {
+    std::erase_if(fields, [](const scidac_field& field) { return field.role != field_role::solution; });
+  } else if (columns.are_pairs) {
+    if (fields.size() % 2 != 0)
+      throw input_error(file + ": expected pairs of source and solution in the LIME file, found " +
+                        std::to_string(fields.size()) + " spinor fields");
+    for (std::size_t n = 0; 2 * n < fields.size(); ++n) fields[n] = fields[2 * n + 1];
+    fields.resize(fields.size() / 2);
+  }
+}
+
+/// Puts columns in the order 3 * spin + colour of their sources, if the records name these.
+void sort_columns(std::vector<scidac_field>& columns, const std::string& file) {
+  const auto named =
+      std::ranges::count_if(columns, [](const scidac_field& column) { return column.spin_colour.has_value(); });
+  if (named == 0) return;
+  if (named != std::ssize(columns))
+    throw input_error(file + ": expected spin and color in the records of all 12 columns, found them in " +
+                      std::to_string(named));
+  std::ranges::sort(columns, {}, [](const scidac_field& column) { return *column.spin_colour; });
+  for (int spin = 0; spin < spins; ++spin)
+    for (int colour = 0; colour < colours; ++colour)
+      if (const auto count =
+              std::ranges::count(columns, std::optional(std::pair(spin, colour)), &scidac_field::spin_colour);
+          count != 1)
+        throw input_error(file + ": expected one column of spin " + std::to_string(spin) + " and color " +
+                          std::to_string(colour) + ", found " + std::to_string(count));
+}
+
+struct propagator_fields {
+  scidac_content content{};          ///< propagator: one field; spinor: twelve columns
+  std::vector<scidac_field> fields;  ///< empty if the file holds no propagator
+  std::string refusal;               ///< says then what it holds
+  bool has_fermions = false;         ///< there is a propagator or a spinor field
+};
+
+/// Returns the one propagator of a file, or its twelve spinor fields.
+propagator_fields fields_of_propagator(const byte_source& source) {
   const auto records = lime_records(source);
   auto whole = find_scidac_fields(source, records, scidac_content::propagator);
-  if (whole.size() == 1) return {scidac_content::propagator, std::move(whole)};
+  if (whole.fields.size() == 1) return {scidac_content::propagator, std::move(whole.fields), {}, true};
   auto columns = find_scidac_fields(source, records, scidac_content::spinor);
-  if (whole.empty() && columns.size() == spin_colours) return {scidac_content::spinor, std::move(columns)};
-  throw input_error(source.name() + ": expected one propagator or 12 spinor fields in the LIME file, found " +
-                    std::to_string(whole.size()) + " and " + std::to_string(columns.size()));
+  const std::size_t all = columns.fields.size();
+  keep_solutions(columns, source.name());
+  if (whole.fields.empty() && columns.fields.size() == spin_colours) {
+    sort_columns(columns.fields, source.name());
+    const auto is_etmc = std::ranges::count_if(columns.fields, &scidac_field::is_etmc);
+    if (is_etmc != 0 && is_etmc != spin_colours)
+      throw input_error(source.name() + ": expected 12 columns of one program, found " + std::to_string(is_etmc) +
+                        " in tmLQCD's format and " + std::to_string(spin_colours - is_etmc) + " in SciDAC's");
+    return {scidac_content::spinor, std::move(columns.fields), {}, true};
+  }
+  const std::size_t sources = all - columns.fields.size();
+  std::string why = sources > 0 ? std::to_string(sources) + " others are sources" : std::string();
+  if (whole.fields.empty() && columns.fields.empty() && sources == 0) why = columns.reason;
+  return {{},
+          {},
+          source.name() + ": expected one propagator or 12 spinor fields in the LIME file, found " +
+              std::to_string(whole.fields.size()) + " and " + std::to_string(columns.fields.size()) +
+              (why.empty() ? "" : " (" + why + ")"),
+          !whole.fields.empty() || all > 0};
 }
 
 std::string records_before(const extents& lattice, const propagator_write_options& options, int column) {
@@ -171,11 +231,10 @@ std::string records_before(const extents& lattice, const propagator_write_option
 }  // namespace
 
 std::optional<extents> lime_propagator_lattice(const byte_source& source) {
-  const auto records = lime_records(source);
-  for (const auto& [content, count] :
-       {std::pair{scidac_content::propagator, 1}, std::pair{scidac_content::spinor, int{spin_colours}}})
-    if (const auto fields = find_scidac_fields(source, records, content); std::ssize(fields) == count)
-      return fields.front().lattice;
+  const propagator_fields found = fields_of_propagator(source);
+  if (!found.fields.empty()) return found.fields.front().lattice;
+  if (found.has_fermions && find_scidac_fields(source, lime_records(source), scidac_content::gauge).fields.empty())
+    throw input_error(found.refusal);
   return std::nullopt;
 }
 
@@ -261,8 +320,10 @@ std::vector<spinor_configuration> read_lime_propagator(const byte_source& source
   std::vector<scidac_field> fields;
   std::vector<site_checksum> checksums;
   on_all_ranks_or_none(comm, [&] {
-    scidac_content content{};
-    std::tie(content, fields) = fields_of_propagator(source);
+    propagator_fields found = fields_of_propagator(source);
+    if (found.fields.empty()) throw input_error(found.refusal);
+    const scidac_content content = found.content;
+    fields = std::move(found.fields);
     columns.resize(spin_colours, spinor_configuration(geometry));
     for (std::size_t n = 0; n < fields.size(); ++n) {
       const int bits = fields[n].precision_bits;

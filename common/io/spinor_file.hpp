@@ -58,9 +58,11 @@ struct propagator_write_options {
 void write_lime_propagator(const std::string& path, std::span<const spinor_configuration> columns,
                            const propagator_write_options& options, const communicator& comm);
 
-/// Reads a propagator of either style; twelve files of tmLQCD, one a column, become one by `cat`. Numbers are turned
-/// into the DeGrand-Rossi basis and are otherwise the file's: its normalisation and boundary phases are not converted.
-/// Ghosts are filled. Throws input_error as `read_lime_spinor` does. Collective.
+/// Reads a propagator of either style; twelve files of tmLQCD, one a column, become one by `cat`. Spinor fields come in
+/// the order of the file, unless their records name spin and color of the source (USQCD's usqcdPropInfo). Sources of a
+/// file of pairs are passed over; two flavours are refused. Numbers are turned into the DeGrand-Rossi basis and are
+/// otherwise the file's: its normalisation and boundary phases are not converted. Ghosts are filled. Throws input_error
+/// as `read_lime_spinor` does. Collective.
 /// \param basis  of the file; without, that of its style
 std::vector<spinor_configuration> read_lime_propagator(const std::string& path, const lattice_geometry& geometry,
                                                        const communicator& comm,
@@ -69,7 +71,8 @@ std::vector<spinor_configuration> read_lime_propagator(const byte_source& source
                                                        const communicator& comm,
                                                        const std::optional<gamma_basis>& basis = {});
 
-/// Returns the lattice of a propagator of either style; nothing where a LIME file holds none. Not collective.
+/// Returns the lattice of a propagator of either style; nothing if a LIME file holds no spinor field, or holds links.
+/// Throws input_error for spinor fields that are no propagator. Not collective.
 std::optional<extents> lime_propagator_lattice(const byte_source& source);
 
 /// Computes R S R^+ for every site, ghosts left out, S the 12 x 12 matrix of the columns.

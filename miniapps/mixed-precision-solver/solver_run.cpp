@@ -356,9 +356,9 @@ lattice_geometry solver_program::geometry(const communicator& world) {
 
 std::vector<named_file> solver_program::files() const {
   using enum named_file::use;
-  const auto needs_hdf5 = [](const std::string& path) { return !path.empty() && !path.ends_with(".lime"); };
-  if (!has_hdf5() &&
-      (needs_hdf5(options_.write_propagator) || needs_hdf5(options_.read_propagator) || !options_.checkpoint.empty()))
+  const std::string &written = options_.write_propagator, &read = options_.read_propagator;
+  if (!has_hdf5() && ((!written.empty() && !written.ends_with(".lime")) || (!read.empty() && !is_lime_file(read)) ||
+                      !options_.checkpoint.empty()))
     throw input_error(
         "--propagator, --read-propagator, --checkpoint: this program was built without HDF5; FILE.lime works without");
   return {{"--gauge", options_.shared.gauge.path, input},

@@ -15,6 +15,8 @@
 #include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
 #include "common/error.hpp"
+#include "common/io/byte_order.hpp"
+#include "common/io/byte_source.hpp"
 #include "common/io/checksum.hpp"
 #include "common/io/collective_error.hpp"
 #include "common/io/lime.hpp"
@@ -146,7 +148,14 @@ auto named(const std::string& path, Work&& work) {
 
 constexpr const char* facts_record = "plaquette-propagator";
 
-bool is_lime(const std::string& path) { return path.ends_with(".lime"); }
+bool is_named_lime(const std::string& path) { return path.ends_with(".lime"); }
+
+/// The same on all ranks. Collective.
+bool begins_as_lime(const std::string& path, const communicator& comm) {
+  bool is_lime = false;
+  on_all_ranks_or_none(comm, [&] { is_lime = is_lime_file(path); });
+  return is_lime;
+}
 
 std::string text_of(const propagator_facts& facts) {
   json_document text;
@@ -256,13 +265,21 @@ std::string name_of(gamma_basis basis) {
   return "unknown";
 }
 
+bool is_lime_file(const std::string& path) {
+  const file_source source(path);
+  std::array<std::byte, 4> start{};
+  if (source.size() < start.size()) return false;
+  source.read(0, start);
+  return load_unsigned<std::uint32_t>(start.data(), true) == lime_magic;
+}
+
 double propagator_file_bytes(const extents& lattice) {
   return static_cast<double>(volume(lattice)) * site_numbers * sizeof(complex<double>);
 }
 
 void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
                       const propagator_facts& facts, const communicator& comm) {
-  if (is_lime(path)) {
+  if (is_named_lime(path)) {
     propagator_write_options options;
     options.style = facts.basis == basis_of(propagator_style::etmc) ? propagator_style::etmc : propagator_style::scidac;
     options.basis = facts.basis;
@@ -299,7 +316,7 @@ void check_propagator_file(verification& checks, const std::string& path, const 
     return std::memcmp(&a, &b, sizeof a) != 0 ? 1.0 : 0.0;
   };
   propagator_facts found;
-  if (is_lime(path)) {
+  if (begins_as_lime(path, comm)) {
     found = facts_read_by<facts_of_lime>(path, comm);
     const auto there = read_lime_propagator(path, columns.front().geometry(), comm, gamma_basis::degrand_rossi);
     for (std::int64_t site = 0; site < columns.front().geometry().local_volume(); ++site) {
@@ -328,7 +345,7 @@ void check_propagator_file(verification& checks, const std::string& path, const 
 }
 
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {
-  if (is_lime(path)) {
+  if (begins_as_lime(path, comm)) {
     const propagator_facts facts = facts_read_by<facts_of_lime>(path, comm);
     named(path, [&] { cpu::require_source_on(facts.source, geometry.global()); });
     return {read_lime_propagator(path, geometry, comm, facts.basis), facts};

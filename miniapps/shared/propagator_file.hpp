@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Propagators in files: HDF5, or LIME where the name ends with .lime.
+/// Propagators in files: HDF5, or LIME. A file is written as LIME if its name ends with .lime; a reader looks at the
+/// first bytes.
 ///
 /// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
 /// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
@@ -46,6 +47,9 @@ struct propagator_facts {
 
 /// Returns "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.
 std::string name_of(gamma_basis basis);
+
+/// Returns true if a file begins as LIME does, whatever its name. Throws input_error if it cannot be read.
+bool is_lime_file(const std::string& path);
 
 /// Returns the bytes of the data of a file for this lattice.
 double propagator_file_bytes(const extents& lattice);

@@ -59,6 +59,22 @@ int main(int argc, char** argv) {
       made::lime_record("scidac-private-file-xml", made::private_file_xml(lattice), true, true) +
           made::lime_record("scidac-private-record-xml", made::private_record_xml("DiracFermion", 32, 1), true, false) +
           made::lime_record("scidac-binary-data", data, false, true));
+  const auto etmc = [&](int flavours) {
+    return made::lime_record("etmc-propagator-format", made::etmc_format(lattice, 32, flavours), true, true);
+  };
+  const made::bytes field = made::spinor_data(psi, 32);
+  made::put(spinor + "etmc-of-two-flavours", etmc(2) + field + field);
+  made::bytes columns = etmc(1), pairs = made::usqcd_file(lattice, "USQCD_DiracFermion_Source_Sink_Pairs"),
+              named = made::usqcd_file(lattice, "USQCD_DiracFermion_ScalarSource_TwelveSink");
+  for (int n = 0; n < spin_colours; ++n) {
+    columns += field;
+    pairs += made::usqcd_spinor(psi, 32, "<usqcdSourceInfo/>") +
+             made::usqcd_spinor(psi, 32, made::usqcd_info(n / colours, n % colours));
+    named += made::usqcd_spinor(psi, 32, made::usqcd_info(n % spins, n / spins));
+  }
+  made::put(spinor + "etmc-of-one-format-record", columns);
+  made::put(spinor + "pairs-of-usqcd", pairs);
+  made::put(spinor + "columns-of-usqcd", named);
   made::put(spinor + "nothing", "");
   return 0;
 }

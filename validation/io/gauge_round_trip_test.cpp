@@ -454,5 +454,139 @@ TEST(PropagatorReader, RefusesWhatIsDamagedOrIncomplete) {
                input_error);
 }
 
+/// Reads a file of twelve columns in its own basis.
+std::vector<spinor_configuration> propagator_in(const made::bytes& file, const extents& lattice) {
+  return read_lime_propagator(memory_source("made", made::view(file)), lattice_geometry(lattice), alone,
+                              gamma_basis::degrand_rossi);
+}
+/// The words with which a file is refused; empty if it is read.
+std::string refusal_of(const made::bytes& file, const extents& lattice) {
+  try {
+    propagator_in(file, lattice);
+  } catch (const input_error& e) {
+    return e.what();
+  }
+  return {};
+}
+
+class PropagatorOfOthers : public testing::Test {
+ protected:
+  const extents lattice{2, 2, 2, 2};
+  const std::vector<spinor_configuration> columns = random_columns(lattice);
+  const spinor_configuration other = validation::random_spinor(lattice, 99);
+
+  made::bytes etmc(int flavours) const {
+    return made::lime_record("etmc-propagator-format", made::etmc_format(lattice, 64, flavours), true, true);
+  }
+  void expect_columns(const made::bytes& file) const {
+    EXPECT_EQ(refusal_of(file, lattice), "");
+    EXPECT_EQ(largest_difference(propagator_in(file, lattice), columns), 0.0);
+    EXPECT_EQ(lime_propagator_lattice(memory_source("made", made::view(file))), lattice);
+  }
+  void expect_refused(const made::bytes& file, const std::string& words) const {
+    EXPECT_NE(refusal_of(file, lattice).find(words), std::string::npos) << refusal_of(file, lattice);
+    EXPECT_THROW(lime_propagator_lattice(memory_source("made", made::view(file))), input_error);
+  }
+};
+
+TEST_F(PropagatorOfOthers, OfTwoFlavoursIsRefused) {
+  made::bytes one_format, two_formats;
+  for (std::size_t n = 0; n < 12; ++n) {
+    const made::bytes both[] = {made::spinor_data(columns[n], 64), made::spinor_data(other, 64)};
+    one_format += etmc(2) + both[0] + both[1];
+    if (n < 6) two_formats += etmc(2) + both[0] + etmc(2) + both[1];
+  }
+  expect_refused(one_format, "expected one flavour");
+  expect_refused(two_formats, "expected one flavour");
+  const made::bytes pair = etmc(2) + made::spinor_data(columns[0], 64) + made::spinor_data(other, 64);
+  EXPECT_THROW(read_lime_spinor(memory_source("made", made::view(pair)), lattice_geometry(lattice), alone),
+               input_error);
+}
+
+TEST_F(PropagatorOfOthers, OneFormatRecordDescribesAllFieldsBehindIt) {
+  made::bytes file = etmc(1);
+  for (const auto& column : columns) file += made::spinor_data(column, 64);
+  expect_columns(file);
+  expect_refused(file + made::spinor_data(other, 64), "found 0 and 13");
+}
+
+TEST_F(PropagatorOfOthers, SourcesOfTmlqcdArePassedOver) {
+  const auto source = made::lime_record("etmc-source-format", made::etmc_format(lattice, 64), true, true) +
+                      made::spinor_data(other, 64);
+  const auto type = made::lime_record("propagator-type", "DiracFermion_Source_Sink_Pairs", true, true);
+  made::bytes described, alternating, six;
+  for (std::size_t n = 0; n < 12; ++n) {
+    const made::bytes solution = etmc(1) + made::spinor_data(columns[n], 64);
+    described += type + source + solution;
+    alternating += type + etmc(1) + made::spinor_data(other, 64) + solution;
+    if (n == 5) six = alternating;
+  }
+  expect_columns(described);
+  expect_columns(alternating);
+  expect_refused(six, "found 0 and 6 (6 others are sources)");
+}
+
+TEST_F(PropagatorOfOthers, PairsOfUsqcdGiveTheirSolutions) {
+  const auto begin = made::usqcd_file(lattice, "USQCD_DiracFermion_Source_Sink_Pairs");
+  const std::string source = "<usqcdSourceInfo><version>1.0</version><info/></usqcdSourceInfo>";
+  for (const bool sources_say_so : {true, false})
+    for (const bool solutions_say_so : {true, false}) {
+      made::bytes file = begin;
+      for (std::size_t n = 0; n < 12; ++n) {
+        const int number = static_cast<int>(n);
+        file +=
+            made::usqcd_spinor(other, 64, sources_say_so ? source : "<info/>") +
+            made::usqcd_spinor(columns[n], 64, solutions_say_so ? made::usqcd_info(number / 3, number % 3) : "<info/>");
+        if (n == 5) expect_refused(file, "found 0 and 6 (6 others are sources)");
+      }
+      expect_columns(file);
+    }
+  made::bytes odd = begin;
+  for (std::size_t n = 0; n < 11; ++n) odd += made::usqcd_spinor(columns[n], 64, "<info/>");
+  expect_refused(odd, "expected pairs of source and solution");
+}
+
+TEST_F(PropagatorOfOthers, SpinAndColorOfTheRecordsGiveTheOrder) {
+  const auto begin = made::usqcd_file(lattice, "USQCD_DiracFermion_ScalarSource_TwelveSink");
+  for (const char* element : {"usqcdPropInfo", "usqcdInfo"}) {  // of QIO's manual, and of QIO 2.3.4
+    made::bytes file = begin;
+    for (int n = 0; n < 12; ++n) {  // spin fastest
+      const int spin = n % 4, colour = n / 4;
+      made::bytes user = made::usqcd_info(spin, colour);
+      for (const std::string name = "usqcdPropInfo"; const std::size_t at : {user.rfind(name), user.find(name)})
+        user.replace(at, name.size(), element);
+      file += made::usqcd_spinor(columns[static_cast<std::size_t>(3 * spin + colour)], 64, user);
+    }
+    expect_columns(file);
+  }
+  const auto with = [&](int column, const std::string& user) {
+    made::bytes file = begin;
+    for (int n = 0; n < 12; ++n)
+      file += made::usqcd_spinor(columns[static_cast<std::size_t>(n)], 64,
+                                 n == column ? user : made::usqcd_info(n / 3, n % 3));
+    return file;
+  };
+  expect_refused(with(5, made::usqcd_info(0, 1)), "expected one column of spin 0 and color 1, found 2");
+  expect_refused(with(5, made::usqcd_info(4, 1)), "expected a spin from 0 to 3");
+  expect_refused(with(5, made::usqcd_info(-1, 1)), "expected a spin from 0 to 3");
+  expect_refused(with(5, "<usqcdPropInfo><spin>1</spin></usqcdPropInfo>"), "<color>");
+  expect_refused(with(5, "<info/>"), "of all 12 columns, found them in 11");
+}
+
+TEST_F(PropagatorOfOthers, WithoutColumnsSaysWhatTheFileHolds) {
+  const auto links = made::scidac(random_links(lattice, 1), 64);
+  EXPECT_NE(refusal_of(links, lattice).find("found 0 and 0 (a record holds links)"), std::string::npos);
+  EXPECT_EQ(lime_propagator_lattice(memory_source("made", made::view(links))), std::nullopt);
+  EXPECT_NE(refusal_of(made::spinor_data(other, 64), lattice).find("found 0 and 0 (no record describes the data"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(made::lime_record("some-text", "0", true, true), lattice).find("it has no record of data"),
+            std::string::npos);
+  const auto source = made::lime_record("etmc-source-format", made::etmc_format(lattice, 64), true, true) +
+                      made::spinor_data(other, 64);
+  EXPECT_NE(refusal_of(source, lattice).find("describes a source"), std::string::npos);
+  // One field of tmLQCD is no propagator, and no configuration.
+  expect_refused(made::etmc_spinor(other, 64), "found 0 and 1");
+}
+
 }  // namespace
 }  // namespace plaquette

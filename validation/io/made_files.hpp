@@ -316,18 +316,40 @@ inline bytes all_spinors(const spinor_configuration& psi, int bits) {
   });
   return b;
 }
-inline bytes etmc_spinor(const spinor_configuration& psi, int bits) {
-  const extents& l = psi.geometry().global();
+inline bytes etmc_format(const extents& l, int bits, int flavours = 1) {
+  return "<etmcFormat>\n <field>diracFermion</field>\n <precision>" + std::to_string(bits) +
+         "</precision>\n <flavours>" + std::to_string(flavours) + "</flavours>\n <lx>" + std::to_string(l[0]) +
+         "</lx><ly>" + std::to_string(l[1]) + "</ly><lz>" + std::to_string(l[2]) + "</lz><lt>" + std::to_string(l[3]) +
+         "</lt></etmcFormat>";
+}
+/// The numbers of a spinor field and their checksum, without a record that describes them.
+inline bytes spinor_data(const spinor_configuration& psi, int bits) {
   const bytes data = all_spinors(psi, bits);
+  return lime_record("scidac-binary-data", data, true, true) +
+         lime_record("scidac-checksum",
+                     scidac_checksum(data, static_cast<std::size_t>(volume(psi.geometry().global()))), true, true);
+}
+inline bytes etmc_spinor(const spinor_configuration& psi, int bits) {
   return lime_record("propagator-type", "DiracFermion_Sink", true, true) +
-         lime_record("etmc-propagator-format",
-                     "<etmcFormat>\n <field>diracFermion</field>\n <precision>" + std::to_string(bits) +
-                         "</precision>\n <flavours>1</flavours>\n <lx>" + std::to_string(l[0]) + "</lx><ly>" +
-                         std::to_string(l[1]) + "</ly><lz>" + std::to_string(l[2]) + "</lz><lt>" +
-                         std::to_string(l[3]) + "</lt></etmcFormat>",
-                     true, true) +
-         lime_record("scidac-binary-data", data, true, true) +
-         lime_record("scidac-checksum", scidac_checksum(data, static_cast<std::size_t>(volume(l))), true, true);
+         lime_record("etmc-propagator-format", etmc_format(psi.geometry().global(), bits), true, true) +
+         spinor_data(psi, bits);
+}
+
+/// The beginning of a file of spinor fields, as QIO writes it for USQCD's programs.
+inline bytes usqcd_file(const extents& l, const bytes& type) {
+  return lime_record("scidac-private-file-xml", private_file_xml(l), true, false) +
+         lime_record("scidac-file-xml",
+                     "<usqcdPropFile><version>1.0</version><type>" + type + "</type><info/></usqcdPropFile>", false,
+                     true);
+}
+inline bytes usqcd_info(int spin, int colour) {
+  return "<usqcdPropInfo><version>1.0</version><spin>" + std::to_string(spin) + "</spin><color>" +
+         std::to_string(colour) + "</color><info/></usqcdPropInfo>";
+}
+/// One field of such a file; `user`: what the program says of it.
+inline bytes usqcd_spinor(const spinor_configuration& psi, int bits, const bytes& user) {
+  return lime_record("scidac-private-record-xml", private_record_xml("DiracFermion", bits, 1), true, false) +
+         lime_record("scidac-record-xml", user, false, false) + spinor_data(psi, bits);
 }
 
 /// A folder of this process, removed at the end.
