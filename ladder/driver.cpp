@@ -79,9 +79,7 @@ void list(const std::string& only) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int climb(int argc, char** argv) {
   CLI::App app{"Climbs a ladder: tests each rung against rung 1 on random input and times it."};
   std::string name, size_name = "small", table;
   int only = 0;
@@ -97,6 +95,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (table == "-") {
+    std::fprintf(stderr, "plaquette-ladder: --table: expected the name of a file, found '-'\n");
+    return 2;
   }
   if (name.empty()) return list({}), 0;
   const auto found = all().find(name);
@@ -135,4 +137,13 @@ int main(int argc, char** argv) {
   std::printf("\nVERIFIED   FAILED     (rung %d: %.1e from rung 1, expected at most %.1e)\n", failed->number,
               failed->error, failed->entry->tolerance);
   return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = climb(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return status;
+  std::fputs("plaquette-ladder: standard output could not be written\n", stderr);
+  return status == 0 ? 5 : status;
 }

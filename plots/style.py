@@ -97,6 +97,8 @@ def sign(fig, reports):
 
 def write(fig, path, force):
     """Writes the figure to `path`, whole or not at all. An existing file stays unless `force`."""
+    if path == "-":
+        raise OSError(None, "expected the name of a file", path)
     if os.path.exists(path) and not force:
         raise OSError(None, "exists already (--force overwrites it)", path)
     folder, name = os.path.split(os.path.abspath(path))

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "common/app/parse.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/io/checksum.hpp"
 
 namespace plaquette {
@@ -87,7 +88,7 @@ bool checkpoint_exists(const std::string& path) {
 std::vector<std::string> absolute_paths(const std::vector<std::string>& paths) {
   std::vector<std::string> absolute;
   for (const std::string& path : paths) {
-    if (path.empty()) continue;
+    if (path.empty() || path == standard_output_name) continue;
     std::error_code failed;
     const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
     absolute.push_back(failed ? path : whole.string());

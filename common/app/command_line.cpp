@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "common/app/provenance.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {
@@ -119,8 +120,11 @@ void command_line::text(const std::string& option, std::string& value, const std
                         const std::string& help) {
   implementation_->declare(
       option, type, value,
-      [&value, option](const std::string& t) {
+      [&value, option, type](const std::string& t) {
         if (t.empty()) throw input_error(option + ": expected a text, found nothing");
+        if (t == standard_output_name && option != "--json" && (type.starts_with("FILE") || type.starts_with("PREFIX")))
+          throw input_error(option + ": expected the name of a file, found '-' (only a report goes to standard " +
+                            "output, with --json -)");
         value = t;
       },
       help);

@@ -238,7 +238,7 @@ void shared_option_set::declare_output() {
   line_.flag("--dryrun", options_.dry_run, "Say what would run: sizes, memory, flops, bytes; then stop");
   line_.real("--time-limit", options_.time_limit, "Seconds after which to stop with what there is (exit status 6)",
              real_range::positive());
-  line_.text("--json", options_.json, "FILE", "Write the report there");
+  line_.text("--json", options_.json, "FILE", "Write the report there; -: to stdout, and the tables to stderr");
   line_.flag("--force", options_.force, "Overwrite output files that exist");
   line_.footer(
       "Exit status: 0 done and verified; 1 a check failed; 2 unusable arguments or input; 3 no convergence;\n"

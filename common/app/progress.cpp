@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "common/app/standard_streams.hpp"
 
 namespace plaquette {
 
@@ -31,15 +31,13 @@ void progress_line::update(double done, const std::string& detail) {
   if (!detail.empty()) line += "  " + detail;
   line += fmt::format("  {:.0f} s", now);
   if (done > 0.0 && done < 1.0) line += fmt::format(", about {:.0f} s to go", piece_.seconds() * (1.0 - done) / done);
-  fmt::print(stderr, "{}{}{}", is_terminal_ ? "\r\033[K" : "", line, is_terminal_ ? "" : "\n");
-  std::fflush(stderr);
+  write_to_stderr(fmt::format("{}{}{}", is_terminal_ ? "\r\033[K" : "", line, is_terminal_ ? "" : "\n"));
   shown_ = is_terminal_;
 }
 
 void progress_line::clear() {
   if (!shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_to_stderr("\r\033[K");
   shown_ = false;
 }
 

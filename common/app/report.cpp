@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "common/app/parse.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/error.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/checksum.hpp"
@@ -207,6 +208,7 @@ std::string signed_text(const report& r) {
 
 void write_report(const report& r, const std::string& path, bool force) {
   const std::string text = signed_text(r);
+  if (path == standard_output_name) return write_to_standard_output(text);
   write_file_atomically(path, text, force ? existing_file::replace : existing_file::keep);
   std::ifstream file(path, std::ios::binary);
   const std::string found{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

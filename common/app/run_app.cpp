@@ -20,6 +20,7 @@
 #include "common/app/parse.hpp"
 #include "common/app/profiler.hpp"
 #include "common/app/run_control.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/comms/stall_watch.hpp"
 
 namespace plaquette {
@@ -95,12 +96,13 @@ exit_status after_output(exit_status status) {
 }  // namespace
 
 int run_app(const char* name, int argc, char** argv, const app_body& body) {
+  open_standard_streams();
   std::optional<mpi_session> session;
   try {
     session.emplace(&argc, &argv);
   } catch (...) {
     const failure what = describe_current_exception();
-    fmt::print(stderr, "{}: {}\n", name, printable(what.message));
+    write_to_stderr(fmt::format("{}: {}\n", name, printable(what.message)));
     return static_cast<int>(what.status);
   }
   const communicator world = communicator::world();
@@ -118,8 +120,7 @@ int run_app(const char* name, int argc, char** argv, const app_body& body) {
     if (std::ferror(stdout) != 0) what = {exit_status::output_failed, "standard output could not be written"};
     let_lower_ranks_report(world);
     std::fflush(stdout);
-    fmt::print(stderr, "{}: {}\n", name, printable(what.message));
-    std::fflush(stderr);
+    write_to_stderr(fmt::format("{}: {}\n", name, printable(what.message)));
     if (world.size() > 1) end_all_ranks(static_cast<int>(what.status));
     return static_cast<int>(what.status);
   }

@@ -78,7 +78,7 @@ options read_options(int argc, const char* const* argv) {
   line.real("--delta", o.gpu.delta, "of the solves: the residual is recomputed where it has fallen by this factor",
             real_range::positive());
   line.section("Output");
-  line.text("--json", o.gpu.shared.json, "FILE", "write the report there");
+  line.text("--json", o.gpu.shared.json, "FILE", "write the report there; -: to stdout, and the tables to stderr");
   line.flag("--force", o.gpu.shared.force, "overwrite an existing report");
   line.examples({"--device cpu", "--device gpu --json bench.json", "--device gpu --json bench.json --force"});
   line.parse(argc, argv);

@@ -83,7 +83,7 @@ void declare_output(command_line& line, configuration_options& options, std::str
   line.needs_value("--two-row", "--format", "nersc", format);
   for (const char* option : {"--format", "--precision", "--two-row"}) line.needs(option, "--output FILE");
   line.needs("--checkpoint-every", "--checkpoint FILE");
-  line.text("--json", options.shared.json, "FILE", "Write the report there");
+  line.text("--json", options.shared.json, "FILE", "Write the report there; -: to stdout, and the tables to stderr");
   line.flag("--force", options.shared.force, "Overwrite output files that exist");
   line.flag("--dryrun", options.shared.dry_run, "Say what would run, and how much memory it takes; then stop");
   line.real("--time-limit", options.shared.time_limit,

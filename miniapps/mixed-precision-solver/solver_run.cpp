@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/algebra/largest.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
@@ -243,11 +244,11 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
     });
     if (!claimed && run.is_root()) {
       const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
-      fmt::print(stderr, "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
-                 solved.results.size(),
-                 options.solver == solver_kind::bicgstab && broke_down
-                     ? " (--solver cgnr converges where bicgstab breaks down)"
-                     : "");
+      write_to_stderr(fmt::format("no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
+                                  solved.results.size(),
+                                  options.solver == solver_kind::bicgstab && broke_down
+                                      ? " (--solver cgnr converges where bicgstab breaks down)"
+                                      : ""));
     }
     return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
   }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "common/app/standard_streams.hpp"
+
 namespace plaquette {
 
 namespace {
@@ -139,7 +141,7 @@ void print_results(const multigrid_results& results, const multigrid_options& op
           fmt::format("{} leaves source {} at {:.2e}, above {:g} ({}{}{})", s.solver, worst.column, worst.reference,
                       tolerance, name(worst.status), worst.why.empty() ? "" : ": ", worst.why);
       if (s.is_multigrid())
-        fmt::print(stderr, "no convergence: {}\n", text);
+        write_to_stderr(fmt::format("no convergence: {}\n", text));
       else
         fmt::print("remark     {}; no speed-up is given\n", text);
     }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "common/app/checkpoint.hpp"
+#include "common/app/standard_streams.hpp"
 #include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette {
@@ -115,7 +116,7 @@ exit_status app_run::finish(exit_status status) {
   fmt::print("{}\n", energy_line(result.energy));
   if (!shared.json.empty()) {
     write_report(result, shared.json, replaces(shared.json));
-    fmt::print("report     {}\n", shared.json);
+    fmt::print("report     {}\n", shared.json == standard_output_name ? "on standard output" : shared.json);
   }
   print_verdict(result);
   return status;

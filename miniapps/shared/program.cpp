@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "common/app/memory.hpp"
+#include "common/app/standard_streams.hpp"
 #include "common/error.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/machine_model.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 std::vector<named_file> files_of(const program& app) {
   std::vector<named_file> files = app.files();
-  files.push_back({"--json", app.shared().json});
+  if (app.shared().json != standard_output_name) files.push_back({"--json", app.shared().json});
   std::vector<std::pair<std::string, std::string>> names;
   for (const named_file& file : files) names.emplace_back(file.option, file.path);
   require_distinct_files(names);
@@ -104,6 +105,7 @@ lattice_geometry no_lattice(const communicator& world) {
 
 exit_status run_parsed(program& app, const communicator& world) {
   const std::vector<named_file> files = files_of(app);  // before any of them is read
+  if (app.shared().json == standard_output_name) print_tables_on_stderr();
   const communicator ranks = ranks_of(app.shared(), world);
   const lattice_geometry geometry = app.geometry(ranks);
   app_run run(app.shared(), geometry, ranks);

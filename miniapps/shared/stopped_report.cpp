@@ -5,6 +5,8 @@
 #include <array>
 #include <fstream>
 
+#include "common/app/standard_streams.hpp"
+
 namespace plaquette {
 
 namespace {
@@ -26,7 +28,7 @@ bool are_alike(const json_document& stored, const json_document& now) {
 }  // namespace
 
 bool is_report_of_stopped_run(const std::string& path, const std::string& app, const json_document& parameters) {
-  if (path.empty()) return false;
+  if (path.empty() || path == standard_output_name) return false;
   std::ifstream file(path);
   if (!file) return false;
   const json_document report = json_document::parse(file, nullptr, false);

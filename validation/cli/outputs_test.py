@@ -117,6 +117,12 @@ class LimePropagator(CommandLineTest):
                     for a, b in zip(solved[observable], read[observable]):
                         self.assertAlmostEqual(a, b, delta=1e-13 * abs(a))
 
+    def test_is_known_by_its_first_bytes(self):
+        self.assertEqual(run(*PROPAGATOR, "--propagator", self.path("p.lime")).status, SUCCESS)
+        os.rename(self.path("p.lime"), self.path("p.prop"))
+        result = run("--gauge", "weak:0.2", "--lattice", "4x4x4x4", "--read-propagator", self.path("p.prop"))
+        self.assertEqual(result.status, SUCCESS, result.err + result.out)
+
     def test_that_is_damaged_is_refused(self):
         self.assertEqual(run(*PROPAGATOR, "--propagator", self.path("p.lime")).status, SUCCESS)
         with open(self.path("p.lime"), "rb") as file:
