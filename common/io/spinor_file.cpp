@@ -168,8 +168,8 @@ struct propagator_fields {
 };
 
 /// Returns the one propagator of a file, or its twelve spinor fields.
-propagator_fields fields_of_propagator(const byte_source& source) {
-  const auto records = lime_records(source);
+propagator_fields fields_of_propagator(const byte_source& source, std::vector<std::string>* remarks = nullptr) {
+  const auto records = lime_records(source, remarks);
   auto whole = find_scidac_fields(source, records, scidac_content::propagator);
   if (whole.fields.size() == 1) return {scidac_content::propagator, std::move(whole.fields), {}, true};
   auto columns = find_scidac_fields(source, records, scidac_content::spinor);
@@ -315,15 +315,19 @@ void write_lime_propagator(const std::string& path, std::span<const spinor_confi
 
 std::vector<spinor_configuration> read_lime_propagator(const byte_source& source, const lattice_geometry& geometry,
                                                        const communicator& comm,
-                                                       const std::optional<gamma_basis>& basis) {
+                                                       const std::optional<gamma_basis>& basis,
+                                                       std::vector<std::string>* remarks) {
   std::vector<spinor_configuration> columns;
   std::vector<scidac_field> fields;
   std::vector<site_checksum> checksums;
   on_all_ranks_or_none(comm, [&] {
-    propagator_fields found = fields_of_propagator(source);
+    propagator_fields found = fields_of_propagator(source, remarks);
     if (found.fields.empty()) throw input_error(found.refusal);
     const scidac_content content = found.content;
     fields = std::move(found.fields);
+    if (const auto bare = std::ranges::count(fields, std::string(), &scidac_field::checksum); bare > 0 && remarks)
+      remarks->push_back(std::to_string(bare) + " of " + std::to_string(fields.size()) +
+                         " fields have no checksum: a wrong number would not be seen");
     columns.resize(spin_colours, spinor_configuration(geometry));
     for (std::size_t n = 0; n < fields.size(); ++n) {
       const int bits = fields[n].precision_bits;
@@ -352,8 +356,9 @@ std::vector<spinor_configuration> read_lime_propagator(const byte_source& source
 
 std::vector<spinor_configuration> read_lime_propagator(const std::string& path, const lattice_geometry& geometry,
                                                        const communicator& comm,
-                                                       const std::optional<gamma_basis>& basis) {
-  return read_lime_propagator(*opened(path, comm), geometry, comm, basis);
+                                                       const std::optional<gamma_basis>& basis,
+                                                       std::vector<std::string>* remarks) {
+  return read_lime_propagator(*opened(path, comm), geometry, comm, basis, remarks);
 }
 
 }  // namespace plaquette

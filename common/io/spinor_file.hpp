@@ -63,13 +63,16 @@ void write_lime_propagator(const std::string& path, std::span<const spinor_confi
 /// file of pairs are passed over; two flavours are refused. Numbers are turned into the DeGrand-Rossi basis and are
 /// otherwise the file's: its normalisation and boundary phases are not converted. Ghosts are filled. Throws input_error
 /// as `read_lime_spinor` does. Collective.
-/// \param basis  of the file; without, that of its style
+/// \param basis    of the file; without, that of its style
+/// \param remarks  gets what the file leaves out, and what was assumed
 std::vector<spinor_configuration> read_lime_propagator(const std::string& path, const lattice_geometry& geometry,
                                                        const communicator& comm,
-                                                       const std::optional<gamma_basis>& basis = {});
+                                                       const std::optional<gamma_basis>& basis = {},
+                                                       std::vector<std::string>* remarks = nullptr);
 std::vector<spinor_configuration> read_lime_propagator(const byte_source& source, const lattice_geometry& geometry,
                                                        const communicator& comm,
-                                                       const std::optional<gamma_basis>& basis = {});
+                                                       const std::optional<gamma_basis>& basis = {},
+                                                       std::vector<std::string>* remarks = nullptr);
 
 /// Returns the lattice of a propagator of either style; nothing if a LIME file holds no spinor field, or holds links.
 /// Throws input_error for spinor fields that are no propagator. Not collective.

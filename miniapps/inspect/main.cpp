@@ -272,11 +272,13 @@ exit_status inspect_dg_checkpoint(const std::string& path) {
 /// A propagator of Chroma's or tmLQCD's kind: numbers and checksums are read.
 exit_status inspect_lime_propagator(const std::string& path, const extents& lattice, const communicator& world) {
   const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
-  const auto columns = read_lime_propagator(path, geometry, world);
+  std::vector<std::string> remarks;
+  const auto columns = read_lime_propagator(path, geometry, world, {}, &remarks);
   const std::vector<double> pion = cpu::pion_correlator(columns, world);
   if (world.rank() != 0) return exit_status::success;
   fmt::print("kind       propagator, LIME\nlattice    {}\n", to_string(lattice));
   for (std::size_t t = 0; t < pion.size(); ++t) fmt::print("sum |S|^2  {:4} {:.12e}\n", t, pion[t]);
+  for (const std::string& remark : remarks) fmt::print("remark     {}\n", remark);
   return exit_status::success;
 }
 

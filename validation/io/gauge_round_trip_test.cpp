@@ -573,6 +573,22 @@ TEST_F(PropagatorOfOthers, SpinAndColorOfTheRecordsGiveTheOrder) {
   expect_refused(with(5, "<info/>"), "of all 12 columns, found them in 11");
 }
 
+TEST_F(PropagatorOfOthers, WithoutAChecksumIsReadWithARemark) {
+  made::bytes file;
+  for (const auto& column : columns) file += made::etmc_spinor(column, 64);
+  std::vector<std::string> remarks;
+  const auto read = [&] {
+    remarks.clear();
+    read_lime_propagator(memory_source("made", made::view(file)), lattice_geometry(lattice), alone, {}, &remarks);
+  };
+  read();
+  EXPECT_EQ(remarks, std::vector<std::string>());
+  file.replace(file.find("scidac-checksum"), 6, "absent");
+  read();
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks.front().find("1 of 12 fields have no checksum"), std::string::npos) << remarks.front();
+}
+
 TEST_F(PropagatorOfOthers, WithoutColumnsSaysWhatTheFileHolds) {
   const auto links = made::scidac(random_links(lattice, 1), 64);
   EXPECT_NE(refusal_of(links, lattice).find("found 0 and 0 (a record holds links)"), std::string::npos);
