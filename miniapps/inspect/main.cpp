@@ -269,6 +269,20 @@ exit_status inspect_dg_checkpoint(const std::string& path) {
   return exit_status::success;
 }
 
+/// True for a file that begins with a checksum and an object of JSON, as checkpoint_text() writes them.
+bool begins_as_state(std::string_view start) {
+  constexpr std::size_t digits = 8;
+  return start.size() > digits + 1 && start.substr(digits, 2) == "\n{" &&
+         start.substr(0, digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+exit_status inspect_state(const std::string& path) {
+  const file_source source(path);
+  fmt::print("kind       what a stopped run of this suite has left\n");
+  print_state(parse_checkpoint_text(path, source.read_text(0, source.size())));
+  return exit_status::success;
+}
+
 /// A propagator of Chroma's or tmLQCD's kind: numbers and checksums are read.
 exit_status inspect_lime_propagator(const std::string& path, const extents& lattice, const communicator& world) {
   const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
@@ -285,14 +299,15 @@ exit_status inspect_lime_propagator(const std::string& path, const extents& latt
 exit_status inspect(const std::string& path, const choices& chosen, const communicator& world) {
   const file_source source(path);
   const std::string start = source.read_text(0, std::min<std::uint64_t>(source.size(), 64));
-  const bool has_links =
-      !start.starts_with("\x89HDF") && !start.starts_with("$MeshFormat") && !start.starts_with("PlaqDG01");
+  const bool has_links = !start.starts_with("\x89HDF") && !start.starts_with("$MeshFormat") &&
+                         !start.starts_with("PlaqDG01") && !begins_as_state(start);
   const auto propagator = start.starts_with(lime_magic) ? lime_propagator_lattice(source) : std::nullopt;
   if (chosen.flow.time > 0.0 && (!has_links || propagator))
     throw input_error(printable(path) + ": expected a configuration where --flow is given, found a file without links");
   if (start.starts_with("\x89HDF")) return inspect_hdf5(path, world);
   const bool is_root = world.rank() == 0;
   if (start.starts_with("$MeshFormat")) return is_root ? inspect_mesh(path) : exit_status::success;
+  if (begins_as_state(start)) return is_root ? inspect_state(path) : exit_status::success;
   if (start.starts_with("PlaqDG01")) return is_root ? inspect_dg_checkpoint(path) : exit_status::success;
   if (start.starts_with(lime_magic)) {
     const json_document state = state_in_lime(path);

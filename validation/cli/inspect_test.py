@@ -6,6 +6,7 @@ import re
 import signal
 import struct
 import unittest
+import zlib
 
 from harness import (FAILED, INTERRUPTED, MPIEXEC, SUCCESS, UNUSABLE, CommandLineTest, GaugeFile, children, ended,
                      open_boundary_file, read_until, run, start)
@@ -106,6 +107,15 @@ class Inspect(CommandLineTest):
         result = self.inspect(self.path("c.h5"))
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("kind       checkpoint of plaquette-mixed-precision-solver", result.out)
+
+    def test_what_a_stopped_run_has_left(self):
+        text = b'{"files":["a.h5"]}'
+        result = self.inspect(self.write("c.stopped", b"%08x\n" % zlib.crc32(text) + text))
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("kind       what a stopped run of this suite has left", result.out)
+        result = self.inspect(self.write("c.stopped", b"%08x\n" % (zlib.crc32(text) ^ 1) + text))
+        self.assertEqual(result.status, UNUSABLE, result.out)
+        self.assertIn("c.stopped", result.err)
 
     def test_what_is_damaged_or_unknown(self):
         data = bytearray(GaugeFile().bytes())
