@@ -60,7 +60,7 @@ def short_waves(random):
 
 
 def long_waves(random):  # more than 1e10 flops: not every step is made again
-    return pulse(random, "--box", "4x4x4", "--order", "5", "--steps", random.choice(["150", "200"]))
+    return pulse(random, "--box", "4x4x4", "--order", "5", "--steps", random.choice(["300", "400"]))
 
 
 def overlap(random, *more):
@@ -94,7 +94,7 @@ def main():
             arguments = problem(tally.random)
             what = f"{program} {cheat} {' '.join(arguments)}"
             path = os.environ["PLAQUETTE_CHEATING_" + program]
-            os.environ["PLAQUETTE_HALF"] = f"{tally.random.uniform(0.1, 0.7):.3f}"  # of nodal-dg: a time within a long run
+            os.environ["PLAQUETTE_HALF"] = f"{tally.random.uniform(0.2, 3.0):.3f}"  # of nodal-dg: a time within a long run
             os.environ["PLAQUETTE_CHEAT"] = "none"
             if index < len(chosen) or tally.random.random() < 0.2:
                 honest = run(*arguments, program=path, cwd=folder)

@@ -17,7 +17,7 @@ MULTIGRID = ["--lattice", "4x4x4x8", "--gauge", "weak:0.3", "--kappa", "0.125", 
 PULSE = ["--problem", "pulse", "--pulse-width", "0.4", "--pulse-start", "-0.5", "--boundaries", "default:absorbing",
          "--plane", "plane.txt", "--plane-at", "z,0.1,16"]
 SHORT = ["--box", "3x3x3", "--order", "3", "--steps", "40", *PULSE]
-LONG = ["--box", "4x4x4", "--order", "5", "--steps", "150", *PULSE]  # more than 1e10 flops
+LONG = ["--box", "4x4x4", "--order", "5", "--steps", "300", *PULSE]  # more than 1e10 flops
 
 #: What flips: program, cheat, arguments.
 KINDS = {

@@ -29,7 +29,7 @@ CASES = {
                  ["--checkpoint", "c.h5", "--checkpoint-every", "20"],
                  ["--energy", "energy.csv", "--plane", "plane.txt", "--plane-at", "z,0.1,16"]),
     # More than 1e10 flops: not every step is made again.
-    "nodal-dg, long": ("NODAL_DG", ["--box", "4x4x4", "--order", "5", "--steps", "150", "--samples", "1", "--problem", "pulse",
+    "nodal-dg, long": ("NODAL_DG", ["--box", "4x4x4", "--order", "5", "--steps", "300", "--samples", "1", "--problem", "pulse",
                                     "--boundaries", "default:absorbing"],
                        ["--checkpoint", "c.h5", "--checkpoint-every", "40"],
                        ["--energy", "energy.csv", "--plane", "plane.txt", "--plane-at", "z,0.1,16", "--vtk", "f.vtkhdf"]),

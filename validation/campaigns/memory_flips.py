@@ -33,7 +33,7 @@ CASES = {
                  {"energy.end": 1e-10, "energy.history": 1e-10, "errors.p.l2": 1e-10}),
     "nodal-dg, pulse": ("nodal-dg", ["--box", "2x2x2", "--order", "3", "--steps", "60", *PULSE], DG_RESULTS),
     # More than 1e10 flops: not every step is made again.
-    "nodal-dg, long": ("nodal-dg", ["--box", "4x4x4", "--order", "5", "--steps", "150", *PULSE], DG_RESULTS),
+    "nodal-dg, long": ("nodal-dg", ["--box", "4x4x4", "--order", "5", "--steps", "300", *PULSE], DG_RESULTS),
 }
 
 
