@@ -6,9 +6,11 @@ time here, by another reader. An outcome is
   refused   with one line that names the file
   harmless  accepted; elements, volumes, sides and energy are those of a correct reading
   remark    the same, with a remark on what was mended
-  bad       accepted with another result, or although sides lack a group, coincide, or elements overlap; a crash; a hang
+  bad       accepted with another result, or although sides lack a group, coincide, or elements overlap; a remark that
+            REMARKS does not have; a crash; a hang
 
-and bad must be 0. The whole table is printed; the exit status is 1 where something is bad."""
+and bad must be 0. With --inspect, plaquette-inspect says of every tenth mesh that it is one where it was accepted, with
+its elements. The whole table is printed; the exit status is 1 where something is bad."""
 import argparse
 import collections
 import itertools
@@ -16,6 +18,7 @@ import json
 import math
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -25,6 +28,10 @@ import threading
 from campaign import keep_bad, row_of
 
 LEFT, RIGHT, WALLS, SHEET, LOW, HIGH = 1, 2, 3, 4, 11, 12
+#: What the reader says of meshes that it mends, and of groups.
+REMARKS = [r"mesh: \d+ of \d+ (tetrahedra have a negative volume|triangles are listed clockwise)",
+           r"mesh: periodic sides differ by up to .*: their vertices were moved", r"mesh: .* of group '.*' inside: waves pass there",
+           r"mesh: no groups of sides: all reflect"]
 KIND = {"left": 2, "right": 1}  # as campaign_meshes numbers them: reflecting, absorbing, incident
 
 
@@ -798,8 +805,25 @@ def verdict(outcome, data, name, path):
         return "bad", "accepted: " + "; ".join(defects), mesh
     if not same(outcome, expected):
         return "bad", f"read otherwise: {outcome}, expected {expected}", mesh
+    unknown = [r for r in outcome["remarks"] if not any(re.match(known, r) for known in REMARKS)]
+    if unknown:
+        return "bad", f"remarks that the campaign does not know: {unknown}", mesh
     mended = [r for r in outcome["remarks"] if "'sheet'" not in r and "no groups" not in r]
     return "remark" if mended else "harmless", "", mesh
+
+
+def not_inspected(program, path, outcome):
+    """What is wrong with what plaquette-inspect says of a mesh; empty: nothing."""
+    done = subprocess.run([program, path], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=60,
+                          check=False)
+    if done.returncode == 2 and "refused" in outcome:
+        return "" if done.stderr.count("\n") == 1 and path in done.stderr else f"inspect: unclear refusal: {done.stderr}"
+    if done.returncode != 0:
+        return f"inspect: status {done.returncode}: {done.stderr}"
+    said = re.search(r"^elements +(\d+),", done.stdout, re.MULTILINE)
+    if "elements" in outcome and (not said or int(said.group(1)) != outcome["elements"]):
+        return f"inspect: other elements than {outcome['elements']}: {done.stdout}"
+    return ""
 
 
 def run(driver, lines):
@@ -827,6 +851,7 @@ def main():
     parser.add_argument("--tries", type=int, default=int(os.environ.get("PLAQUETTE_CAMPAIGN_TRIES", 3000)))
     parser.add_argument("--seed", default="1")
     parser.add_argument("--keep", help="a folder for meshes with a bad outcome")
+    parser.add_argument("--inspect", help="the program plaquette-inspect")
     parser.add_argument("--show-refused-valid", action="store_true", help="print refusals of what the other reader takes")
     options = parser.parse_args()
     counts = collections.defaultdict(collections.Counter)
@@ -859,6 +884,8 @@ def main():
                 expected = energies.setdefault(name, expected)
             if which in ("harmless", "remark") and not abs((energy or math.nan) - expected) <= 1e-9 * abs(expected):
                 which, why = "bad", f"energy {energy}, expected {expected}; {again[i]}"
+            if options.inspect and i % 10 == 0 and which != "bad" and (said := not_inspected(options.inspect, path, outcome)):
+                which, why = "bad", said
             if kind.startswith("whole"):
                 if which != "harmless":
                     bad.append((name, kind, path, f"{which} {why} {outcome}"))
