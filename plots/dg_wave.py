@@ -40,6 +40,8 @@ def main():
     parser.add_argument("--output", default="dg_wave.gif")
     parser.add_argument("--force", action="store_true", help="overwrite the output")
     options = parser.parse_args()
+    if options.output == "-":
+        raise OSError(None, "expected the name of a file", "-")
     if os.path.exists(options.output) and not options.force:
         raise OSError(None, "exists already (--force overwrites it)", options.output)
     first, *rest = frames_of(options.plane, options.field, options.last_time, options.output)

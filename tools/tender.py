@@ -61,6 +61,8 @@ def arguments():
     parser.add_argument("--options", action="append", default=[], metavar="APP='--option value'",
                         help="more options of a program; those that change the problem make it conform no more")
     a = parser.parse_args()
+    if a.out == "-":
+        fail("OUT: expected the name of a folder, found '-'")
     a.classes = words(a.classes, list(CLASSES["classes"]), "--classes")
     a.memory = words(a.memory, list(CLASSES["memory"]), "--memory")
     a.apps = words(a.apps, list(FIRST), "--apps")

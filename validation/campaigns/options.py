@@ -75,7 +75,7 @@ def judged(arguments, done):
             return "bad", f"status {done.returncode} with {done.stderr!r}"
         if "PASSED" in done.stdout:
             return "bad", "refused and passed"
-        told = re.search(r"--[a-z]", lines[0]) or any(len(a) > 1 and a in lines[0] for a in arguments)
+        told = re.search(r"--[a-z]", lines[0]) or any(len(a) > 1 and a in lines[0] or f" {a}: " in lines[0] for a in arguments)
         return ("refused", "") if told or done.returncode == 4 else ("bad", f"it names no option: {lines[0]}")
     remarks = re.findall(r"^remark +(.*)$", done.stdout, re.MULTILINE)
     unknown = [remark for remark in remarks if not any(re.match(known, remark) for known in REMARKS)]
@@ -84,6 +84,8 @@ def judged(arguments, done):
     kind = "remark" if remarks else "harmless"
     if done.returncode == 0:
         return (kind, "") if last[0].startswith("VERIFIED   PASSED") else ("bad", f"status 0 with {last[0]!r}")
+    if done.returncode == 6 and len(lines) == 1 and "stopped by " in lines[0]:
+        return kind, ""  # before there was anything to report
     if done.returncode in (3, 6):
         return (kind, "") if last[0].startswith("VERIFIED   FAILED") else ("bad", f"status {done.returncode}, {last[0]!r}")
     return "bad", f"status {done.returncode}: {done.stderr!r} {last[0]!r}"
@@ -205,7 +207,7 @@ def run_verb(random, folder):
     os.makedirs(user)
     arguments = [random.choice(VERBS), *(random.choice(WORDS) for _ in range(random.choice([0, 1, 1, 2, 2, 3])))]
     what = f"./plaquette {arguments}"
-    settings = {**environment(), "PATH": tools, "PLAQUETTE_INSTALL": "no", "HOME": user}
+    settings = {**environment(), "PATH": tools, "PLAQUETTE_INSTALL": "no", "HOME": folder}
     try:
         done = subprocess.run(["bash", os.path.join(ROOT, "plaquette"), *arguments], env=settings, cwd=user, capture_output=True,
                               text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=MOST_SECONDS, check=False)
@@ -219,7 +221,7 @@ def run_verb(random, folder):
     if made:
         return what, "bad", f"it leaves {made}"
     if done.returncode != 0:
-        return what, "refused", "" if done.stderr.strip() else f"status {done.returncode} without a word: {said[-600:]}"
+        return what, "refused", "" if said.strip() else f"status {done.returncode} without a word: {said[-600:]}"
     return what, "harmless", "" if said.strip() else "status 0 without a word"
 
 

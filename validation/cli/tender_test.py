@@ -116,6 +116,11 @@ case $report in *-2.json) kill -9 $PPID;; esac
             self.assertIn(words, out)
             self.assertEqual(out.count("\n"), 1, out)
 
+    def test_no_folder_is_made_of_a_dash(self):
+        status, out = tool("tender", "-", "--programs", PROGRAMS)
+        self.assertEqual(status, 2, out)
+        self.assertIn("expected the name of a folder, found '-'", out)
+
     def test_commands_are_shown_before_they_run(self):
         status, out = self.tender("--classes", "device,node", "--ranks", "1,8", "--dryrun", "--launcher", "srun -n {ranks}")
         self.assertEqual(status, 0, out)
