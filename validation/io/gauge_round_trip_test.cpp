@@ -541,6 +541,15 @@ TEST_F(PropagatorOfOthers, PairsOfUsqcdGiveTheirSolutions) {
       }
       expect_columns(file);
     }
+  // Chroma writes a source on its time slice only.
+  made::bytes record = made::private_record_xml("DiracFermion", 64, 1), of_chroma = begin;
+  record.replace(record.find("<recordtype>0"), 13, "<recordtype>1");
+  for (int n = 0; n < 12; ++n)
+    of_chroma += made::lime_record("scidac-private-record-xml", record, true, false) +
+                 made::lime_record("scidac-record-xml", source, false, false) +
+                 made::lime_record("scidac-binary-data", "a slice", false, true) +
+                 made::usqcd_spinor(columns[static_cast<std::size_t>(n)], 64, made::usqcd_info(n / 3, n % 3));
+  expect_columns(of_chroma);
   made::bytes odd = begin;
   for (std::size_t n = 0; n < 11; ++n) odd += made::usqcd_spinor(columns[n], 64, "<info/>");
   expect_refused(odd, "expected pairs of source and solution");
