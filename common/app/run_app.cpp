@@ -22,6 +22,7 @@
 #include "common/app/run_control.hpp"
 #include "common/app/standard_streams.hpp"
 #include "common/comms/stall_watch.hpp"
+#include "common/io/hdf5_file.hpp"
 
 namespace plaquette {
 
@@ -97,6 +98,7 @@ exit_status after_output(exit_status status) {
 
 int run_app(const char* name, int argc, char** argv, const app_body& body) {
   open_standard_streams();
+  end_without_hdf5();
   std::optional<mpi_session> session;
   try {
     session.emplace(&argc, &argv);

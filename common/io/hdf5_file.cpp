@@ -51,6 +51,8 @@ hdf5_extents extents_of_field(const extents& lattice, const hdf5_extents& site, 
 
 bool has_hdf5() { return true; }
 
+void end_without_hdf5() { H5dont_atexit(); }
+
 namespace {
 
 /// Closes what HDF5 has opened.
@@ -493,6 +495,8 @@ std::string hdf5_input::read_text(const std::string& set) const {
 #else
 
 bool has_hdf5() { return false; }
+
+void end_without_hdf5() {}
 
 namespace {
 [[noreturn]] void refuse() { throw input_error("HDF5 files: this program was built without HDF5"); }

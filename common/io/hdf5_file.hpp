@@ -24,6 +24,10 @@ namespace plaquette {
 /// Returns whether the suite was built with HDF5. Without it the constructors below throw input_error.
 bool has_hdf5();
 
+/// For programs, which close all that they open: HDF5 does nothing at their end. What a damaged file leaves open there
+/// it could not close, and would say so on stderr. Called before any other function of HDF5.
+void end_without_hdf5();
+
 enum class hdf5_number { complex_double, complex_single, real_double, real_single, integer, byte };
 std::size_t bytes_of(hdf5_number number);
 

@@ -117,6 +117,18 @@ class Inspect(CommandLineTest):
         self.assertEqual(result.status, UNUSABLE, result.out)
         self.assertIn("c.stopped", result.err)
 
+    def test_what_a_damaged_file_leaves_open_in_hdf5_is_no_second_line(self):
+        small = ["--lattice", "4x4x4x4", "--gauge", "weak:0.2", "--mass", "0.3", "--repeat", "0"]
+        self.assertEqual(run(*small, "--propagator", self.path("p.h5")).status, SUCCESS)
+        with open(self.path("p.h5"), "rb") as file:
+            data = bytearray(file.read())
+        double = bytes.fromhex("11203f0008000000")  # the beginning of this type: its version, which is made another
+        data[data.index(double, data.index(double) + 1)] ^= 0xf0  # of the imaginary part
+        result = self.inspect(self.write("d.h5", bytes(data)))
+        self.assertEqual(result.status, UNUSABLE, result.out)
+        self.assertEqual(result.err.count("\n"), 1, result.err)
+        self.assertIn("d.h5", result.err)
+
     def test_what_is_damaged_or_unknown(self):
         data = bytearray(GaugeFile().bytes())
         data[-9] ^= 1
