@@ -36,7 +36,7 @@ PROGRAMS = {
 }
 if "PLAQUETTE_BENCH" in os.environ:
     PROGRAMS["bench"] = os.environ["PLAQUETTE_BENCH"], [["--lattice", "4x4x4x4", "--samples", 1]]
-#: What would end the run at once, or asks for minutes.
+#: What would end the run at once, or take minutes.
 LEFT_OUT = {"--help", "--version", "--json", "--device", "--size", "--threads", "--time-limit", "--tune", "--tune-file",
             "--large", "--list-rows"}
 VALUES = ["0", "1", "2", "3", "7", "12", "-1", "0.5", "1e-8", "1e-30", "1e8", "1e300", "nan", "inf", "", "x", "4x4x4x4", "8x4x4x4",
