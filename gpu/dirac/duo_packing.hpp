@@ -42,6 +42,11 @@ struct packed_link {
     word = load_words<hint, 4>(advanced(links, static_cast<std::uint32_t>(i) / lanes, packed_links_bytes) +
                                mu * chunk_stride + lane_of(i) * chunk_bytes);
   }
+  /// \param links  of one direction: [block of 32 face sites][32]
+  template <load_hint hint>
+  PLAQUETTE_KERNEL_INLINE void load_ghost(const std::byte* links, std::int32_t f) {
+    word = load_words<hint, 4>(advanced(links, static_cast<std::uint32_t>(f), chunk_bytes));
+  }
   PLAQUETTE_KERNEL_INLINE float number(int k) const {
     const std::uint32_t w = word.w[k / 3];
     return k % 3 == 0 ? number_of_link<0>::of(w) : k % 3 == 1 ? number_of_link<1>::of(w) : number_of_link<2>::of(w);
@@ -81,6 +86,15 @@ struct packed_blocks {
   }
 };
 
+PLAQUETTE_HOST_DEVICE inline chunk packed_chunk(const loaded_link<half, reconstruct::twelve>& link) {
+  chunk made;
+  PLAQUETTE_GPU_UNROLL
+  for (int w = 0; w < 4; ++w)
+    made.word[w] = number_of_link<0>::packed(link.number(3 * w)) | number_of_link<1>::packed(link.number(3 * w + 1)) |
+                   number_of_link<2>::packed(link.number(3 * w + 2));
+  return made;
+}
+
 /// Packs links and blocks of a site from those of half precision.
 struct pack_for_duos {
   const std::byte *links, *blocks;  ///< of one parity
@@ -93,13 +107,7 @@ struct pack_for_duos {
     for (int mu = 0; mu < dimensions; ++mu) {
       loaded_link<half, reconstruct::twelve> link;
       link.load<load_hint::ordered>(link_of<half, reconstruct::twelve>(links, i, mu), lane_of(i));
-      chunk made;
-      PLAQUETTE_GPU_UNROLL
-      for (int w = 0; w < 4; ++w)
-        made.word[w] = number_of_link<0>::packed(link.number(3 * w)) |
-                       number_of_link<1>::packed(link.number(3 * w + 1)) |
-                       number_of_link<2>::packed(link.number(3 * w + 2));
-      store_chunk(to + mu * chunk_stride, made);
+      store_chunk(to + mu * chunk_stride, packed_chunk(link));
     }
     pack_blocks(i);
   }

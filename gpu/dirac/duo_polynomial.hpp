@@ -19,11 +19,13 @@ namespace plaquette::gpu {
 /// in powers of A the terms would cancel. As the product of its linear factors it reads one field less in each step.
 class duo_polynomial {
  public:
-  /// \param system        asymmetric, with a clover term, of fields that no rank divides
+  /// \param system        asymmetric, with a clover term
   /// \param coefficients  of A^0, A^1, ...; at least two, the last not zero
+  /// Collective.
   duo_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
 
-  /// Any columns up to those of the constructor.
+  /// Any columns up to those of the constructor. Collective; with the same norms it gives the same bits on any number
+  /// of ranks.
   /// \param norms  |r|^2
   void add_to(field<half>& x, const field<half>& r, const scalars& norms) const;
 

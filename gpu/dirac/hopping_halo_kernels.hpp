@@ -11,107 +11,11 @@
 
 #include "gpu/dirac/hopping_halo.hpp"
 #include "gpu/dirac/hopping_kernels.hpp"
-#include "gpu/dirac/hopping_tiles.hpp"
-#include "gpu/halo/message_wait.hpp"
+#include "gpu/dirac/rank_walk.hpp"
 
 namespace plaquette::gpu {
 
 #ifdef __CUDACC__
-
-/// How blocks find their work: the first `packing_end` pack. Then come most of the interior, the tiles at the cuts, and
-/// the rest of the interior, which fills the multiprocessors while those wait.
-struct rank_walk {
-  unsigned packing_begin[hop_directions];  ///< blocks of each direction's message follow each other
-  unsigned packing_end;
-  unsigned before, at_cuts;  ///< tiles of the interior before those at the cuts; tiles at the cuts
-  unsigned inside;           ///< tiles of the interior
-  bool backwards;            ///< both kinds of tiles, the last one first
-  interior_tiles interior;
-  const tile_place* boundary;
-  unsigned readers;  ///< blocks that pack or wait
-  int tile[3];       ///< sites of a tile: x/2, y, z
-  int log2_z, tile_t;
-  int groups;  ///< of a batch: threads of a site; a power of two
-};
-
-/// The sites of a block start here.
-struct tile_origin {
-  int half_x, y, z, t;
-  unsigned faces;
-};
-
-__device__ __forceinline__ bool is_at_cut(const rank_walk& walk, unsigned number) {
-  return number - walk.before < walk.at_cuts;
-}
-
-__device__ __forceinline__ tile_origin interior_tile(const rank_walk& walk, unsigned number) {
-  const unsigned k = number < walk.before ? number : number - walk.at_cuts;
-  const site_coordinate tile = walk.interior.tile(static_cast<int>(walk.backwards ? walk.inside - 1 - k : k));
-  return {tile.x[0] * walk.tile[0], tile.x[1] * walk.tile[1], tile.x[2] * walk.tile[2], tile.x[3] * walk.tile_t, 0};
-}
-
-__device__ __forceinline__ tile_origin boundary_tile(const rank_walk& walk, unsigned number) {
-  static_assert(sizeof(tile_place) == 16);
-  const unsigned k = number - walk.before;
-  const words<4> w = load_words<load_hint::constant, 4>(
-      reinterpret_cast<const std::byte*>(walk.boundary + (walk.backwards ? walk.at_cuts - 1 - k : k)));
-  return {static_cast<int>(w.w[0] & 0xffffU), static_cast<int>(w.w[0] >> 16), static_cast<int>(w.w[1] & 0xffffU),
-          static_cast<int>(w.w[1] >> 16), w.w[2]};
-}
-
-__device__ __forceinline__ site_of_thread site_in_tile(const rank_walk& walk, const tile_origin& tile) {
-  const int z = static_cast<int>(threadIdx.z), t = z >> walk.log2_z, group = t / walk.tile_t;
-  site_of_thread s;
-  s.half_x = tile.half_x + static_cast<int>(threadIdx.x);
-  s.y = tile.y + static_cast<int>(threadIdx.y);
-  s.z = tile.z + (z & ((1 << walk.log2_z) - 1));
-  s.t = tile.t + t - group * walk.tile_t;
-  s.group = group;
-  return s;
-}
-
-__device__ __forceinline__ unsigned thread_of_block() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
-/// A block's share of one direction's message, and, by the last block of them, word to the neighbour.
-template <class T, bool exchanged>
-__device__ __forceinline__ void pack_block(const hopping_arguments<T>& arg, const ghost_zones& zones, int direction,
-                                           unsigned block, unsigned blocks, std::uint32_t application) {
-  const face_packing<T, exchanged> faces{arg, zones};
-  const unsigned threads = blockDim.x * blockDim.y * blockDim.z, thread = thread_of_block();
-  // Tiles of small boxes have fewer threads than a piece has lanes.
-  const auto sites = static_cast<unsigned>(faces.pieces(direction) * lanes);
-  for (unsigned i = block * threads + thread; i < sites; i += blocks * threads)
-    faces.pack(direction, static_cast<std::int32_t>(i / lanes), static_cast<std::int32_t>(i % lanes),
-               static_cast<int>(application & 1U));
-  announce_message(zones, direction, blocks, application, thread);
-}
-
-/// Blocks of the sites' kernel that pack.
-template <class T, bool exchanged>
-__device__ __forceinline__ void pack_in_tiles(const hopping_arguments<T>& arg, const ghost_zones& zones,
-                                              const rank_walk& walk) {
-  wait_for_previous_kernel();
-  const std::uint32_t application = load_counter(zones.completed) + 1;
-  int direction = hop_directions - 1;
-  while (blockIdx.x < walk.packing_begin[direction]) --direction;
-  const unsigned end = direction + 1 < hop_directions ? walk.packing_begin[direction + 1] : walk.packing_end;
-  pack_block<T, exchanged>(arg, zones, direction, blockIdx.x - walk.packing_begin[direction],
-                           end - walk.packing_begin[direction], application);
-  if (thread_of_block() == 0) count_reader(zones, walk.readers, application);
-}
-
-/// All threads of a block, until the messages of these faces are here; returns which of the two buffers they are in.
-__device__ __forceinline__ int wait_for_messages(const ghost_zones& zones, const rank_walk& walk, unsigned faces) {
-  const bool packs = walk.packing_end > 0;
-  const std::uint32_t application = packs ? load_counter(zones.completed) + 1 : load_counter(zones.current);
-  const unsigned thread = thread_of_block();
-  if (thread < hop_directions && (faces >> thread & 1U) != 0)
-    wait_for_message(zones, static_cast<int>(thread), application);
-  __syncthreads();
-  if (packs && thread == 0) count_reader(zones, walk.readers, application);
-  return static_cast<int>(application & 1U);
-}
 
 template <class T, reconstruct stored, bool exchanged, bool with_clover, bool links_once>
 __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T>)), 2)
@@ -119,7 +23,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
                       const __grid_constant__ hopping_halo halo) {
   constexpr load_hint link_hint = links_once ? load_hint::constant_once : load_hint::constant;
   trigger_dependent_launch();
-  if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
+  if (blockIdx.x < walk.packing_end)
+    return pack_in_tiles(face_packing<T, exchanged>{arg, halo.zones}, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
   if (!is_at_cut(walk, number))
     return hop_to_site<T, stored, exchanged, with_clover, links_once>(arg,
@@ -150,7 +55,8 @@ __global__ void __launch_bounds__(most_threads(is_half<T> ? 2 : sizeof(real_of<T
   constexpr int slot_bytes = lanes * link_bytes<T>(stored);
   extern __shared__ __align__(16) std::byte shared[];
   trigger_dependent_launch();
-  if (blockIdx.x < walk.packing_end) return pack_in_tiles<T, exchanged>(arg, halo.zones, walk);
+  if (blockIdx.x < walk.packing_end)
+    return pack_in_tiles(face_packing<T, exchanged>{arg, halo.zones}, halo.zones, walk);
   const unsigned number = blockIdx.x - walk.packing_end;
   const bool is_interior = !is_at_cut(walk, number);
   const tile_origin tile = is_interior ? interior_tile(walk, number) : boundary_tile(walk, number);
@@ -244,43 +150,15 @@ rank_kernel<T> rank_kernel_for(const hopping_launch& how, bool with_clover) {
 
 }  // namespace detail
 
-/// Sets which blocks pack: enough to fill the links between devices, but few, since the sites' blocks want the
-/// multiprocessors.
-inline void deal_packing(rank_walk& walk, const site_order& order, const ghost_zones& zones, int columns, int threads) {
-  constexpr int pieces_a_warp = 4, most_blocks = 16;
-  const int warps = std::max(1, threads / lanes);
-  unsigned blocks = 0;
-  for (int d = 0; d < hop_directions; ++d) {
-    walk.packing_begin[d] = blocks;
-    if (!zones.is_cut(d)) continue;
-    const std::int64_t pieces = std::int64_t{face_order{order}.blocks(d / 2)} * columns;
-    blocks += static_cast<unsigned>(std::clamp<std::int64_t>(pieces / (pieces_a_warp * warps), 1, most_blocks));
-  }
-  walk.packing_end = blocks;
-}
-
 template <class T, reconstruct stored>
 void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hopping_halo& halo, const hopping_launch& how,
                           const tile_table& table, box_part part, bool packs) {
   const bool batch = how.variant == hopping_variant::batch, with_clover = arg.clover != nullptr;
   require_fitting_launch<T>(how, arg.columns);
-  rank_walk walk{};
-  walk.interior = table.interior;
-  walk.boundary = table.begin();
-  const unsigned interior = part == box_part::boundary ? 0 : static_cast<unsigned>(table.interior_count);
-  walk.inside = interior;
-  walk.before = interior / 8 * 5;
-  walk.backwards = how.alternates && q.next_is_reversed();
-  for (int mu = 0; mu < 3; ++mu) walk.tile[mu] = how.tile[mu];
-  walk.log2_z = log2_of(how.tile[2]);
-  walk.tile_t = how.tile[3];
-  walk.groups = batch ? how.groups : 1;
+  rank_walk walk = walk_through(how, table, part, how.alternates && q.next_is_reversed());
   const int threads = how.sites() * walk.groups;
   if (packs) deal_packing(walk, arg.order, halo.zones, arg.columns, threads);
-  walk.at_cuts = part == box_part::interior ? 0 : static_cast<unsigned>(table.boundary);
-  walk.readers = walk.packing_end + walk.at_cuts;
-  const unsigned blocks = walk.packing_end + interior + walk.at_cuts;
-  if (blocks == 0) return;
+  if (walk.blocks() == 0) return;
 
   arg.past_caches = how.past_caches;
   const int shared = batch ? (how.sites() + lanes - 1) / lanes * batch_block_bytes<T, stored>(with_clover) : 0;
@@ -292,38 +170,22 @@ void launch_tiles_of_rank(const queue& q, hopping_arguments<T> arg, const hoppin
     kernel = detail::rank_kernel_for<T, stored, false>(how, with_clover);
   constexpr int most = most_threads(is_half<T> ? 2 : sizeof(real_of<T>));
   detail::prepare_kernel(kernel, shared, std::max(1, most * 2 / threads), q.device());
-  launch_kernel(q, dim3(blocks),
+  launch_kernel(q, dim3(walk.blocks()),
                 dim3(static_cast<unsigned>(how.tile[0]), static_cast<unsigned>(how.tile[1]),
                      static_cast<unsigned>(how.tile[2] * how.tile[3] * walk.groups)),
                 shared, how.dependent, kernel.function, arg, walk, halo);
 }
 
-inline constexpr int packing_threads = 128;
-
-struct packing_blocks {
-  unsigned first[hop_directions + 1];  ///< blocks of each direction's message follow each other
-};
-
 template <class T, bool exchanged>
 __global__ void __launch_bounds__(packing_threads)
     pack_kernel(const __grid_constant__ hopping_arguments<T> arg, const __grid_constant__ ghost_zones zones,
                 const __grid_constant__ packing_blocks blocks) {
-  const std::uint32_t application = load_counter(zones.completed) + 1;
-  int direction = 0;
-  while (blockIdx.x >= blocks.first[direction + 1]) ++direction;
-  pack_block<T, exchanged>(arg, zones, direction, blockIdx.x - blocks.first[direction],
-                           blocks.first[direction + 1] - blocks.first[direction], application);
-  if (threadIdx.x == 0) count_reader(zones, gridDim.x, application);
+  pack_alone(face_packing<T, exchanged>{arg, zones}, zones, blocks);
 }
 
 template <class T, bool exchanged>
 void queue_packing_kernel(const queue& q, const hopping_arguments<T>& arg, const ghost_zones& zones) {
-  packing_blocks blocks{};
-  for (int d = 0; d < hop_directions; ++d)
-    blocks.first[d + 1] =
-        blocks.first[d] +
-        static_cast<unsigned>((face_packing<T, exchanged>{arg, zones}.pieces(d) * lanes + packing_threads - 1) /
-                              packing_threads);
+  const packing_blocks blocks = blocks_that_pack(face_packing<T, exchanged>{arg, zones});
   launch_kernel(q, dim3(blocks.first[hop_directions]), dim3(packing_threads), 0, false, pack_kernel<T, exchanged>, arg,
                 zones, blocks);
 }

@@ -212,6 +212,14 @@ std::string hopping_launch::name() const {
   return s;
 }
 
+std::string text_of_cut(unsigned cut) {
+  if (cut == 0) return "";
+  std::string text = " cut ";
+  for (int mu = 0; mu < dimensions; ++mu)
+    if ((cut >> mu & 1U) != 0) text += "xyzt"[mu];
+  return text;
+}
+
 std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   auto list = p.columns == 1 ? tile_candidates(p) : batch_candidates(p);
   if (!p.starts_early) std::erase_if(list, [](const hopping_launch& launch) { return launch.dependent; });

@@ -63,6 +63,9 @@ struct hopping_launch {
   bool operator==(const hopping_launch&) const = default;
 };
 
+/// Returns " cut zt", for the tuner's file; empty where nothing is cut.
+std::string text_of_cut(unsigned cut);
+
 /// Returns the table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
 /// Returns the number of columns whose choice is taken for this one: a batch that loses its columns one after the other

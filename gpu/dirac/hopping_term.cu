@@ -133,15 +133,6 @@ int shared_bytes_of(int compute_capability) {
   return compute_capability == 80 || compute_capability == 87 ? 163 << 10 : 99 << 10;
 }
 
-/// For the tuner's file: " cut zt".
-std::string to_text(unsigned cut_directions) {
-  if (cut_directions == 0) return "";
-  std::string text = " cut ";
-  for (int mu = 0; mu < dimensions; ++mu)
-    if ((cut_directions >> mu & 1U) != 0) text += "xyzt"[mu];
-  return text;
-}
-
 }  // namespace
 
 template <class T>
@@ -266,7 +257,7 @@ hopping_launch hopping_term<T>::launch_for(int columns, bool with_clover) const 
                         : sizeof(real_of<T>) == 4 ? "single"
                                                   : "double",
                         "reconstruct=" + std::to_string(stored_reals(stored_)) + " columns=" + std::to_string(tuned) +
-                            (with_clover ? " clover" : "") + to_text(cut_directions())};
+                            (with_clover ? " clover" : "") + text_of_cut(cut_directions())};
   const int choice = context_.tuner().choose(
       what, names, [&](int i) { return seconds_of(list[static_cast<std::size_t>(i)], tuned, with_clover); });
   return chosen_[key] = list[static_cast<std::size_t>(choice)];

@@ -92,6 +92,7 @@ class hopping_term {
   /// Whether sites whose neighbours are all here are worked on while messages travel; at first as the context's
   /// rank_options have it.
   void set_overlap(bool overlap) { overlap_ = overlap; }
+  bool overlaps() const { return overlap_; }
   /// Without it this rank's box is taken as periodic: for measurements of what communication costs.
   void set_communication(bool communicates) { communicates_ = communicates; }
   /// Whether applications may be recorded in a work_graph.
