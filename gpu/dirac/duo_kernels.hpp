@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 /// Chunks of a site and pair of columns, of which each has four numbers: [block][pair][chunk][32].
 inline constexpr int duo_chunks = 6;
 inline constexpr int words_of_block = chiral_rows * chiral_rows / 2;
-/// The same of a projected spinor, as it crosses a cut: [block of 32 face sites][pair][chunk][32].
+/// Chunks of a projected spinor, as it crosses a cut: [block of 32 face sites][pair][chunk][32].
 inline constexpr int ghost_duo_chunks = duo_chunks / 2, ghost_duo_bytes = ghost_duo_chunks * chunk_stride;
 /// Shared memory of 32 sites: chunks of links and the last word of each, then chunks of blocks and their last words.
 inline constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_of_block / 4;
