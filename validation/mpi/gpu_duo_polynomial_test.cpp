@@ -131,7 +131,7 @@ TEST(DuoPolynomialOnRanks, GivesTheBitsOfOneRankOnNarrowBoxes) {
 /// Some tiles are away from the cuts.
 TEST(DuoPolynomialOnRanks, GivesTheBitsOfOneRankWhereTilesHaveAnInterior) {
   const int ranks = communicator::world().size();
-  compare_grids({{1, 1, 1, ranks}}, {4, 4, 4, 12 * ranks}, 2, ranks - 1);
+  compare_grids({{1, 1, 1, ranks}}, {4, 4, 4, 24}, 2, ranks - 1);
 }
 
 TEST(DuoPolynomialOnRanks, GivesTheBitsOfOneRankWhereTilesHaveAnInterior_OnADevice) {
