@@ -106,10 +106,12 @@ int flow_steps(double from, double last, double step) {
 std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step) {
   std::vector<flow_measurement> history;
   for (int n = 0, steps = flow_steps(flow.time(), last, step); n <= steps; ++n) {
-    if (n > 0) flow.advance(step);
+    // Steps that fit but for rounding are left as they are.
+    const double left = last - flow.time();
+    if (n > 0) flow.advance(n == steps && left < step * (1.0 - 1e-9) ? left : step);
     stop_point();
     history.push_back(measure_field_strength(flow.links(), flow.ranks()));
-    history.back().time = flow.time();
+    history.back().time = n == steps ? last : flow.time();
   }
   return history;
 }

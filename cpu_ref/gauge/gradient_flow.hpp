@@ -49,12 +49,12 @@ struct flow_measurement {
 /// and the overlap operator the index -2. Ghosts must be filled. Collective.
 flow_measurement measure_field_strength(const gauge_configuration& links, const communicator& comm);
 
-/// Returns the steps from a time to the first that is at least `last`. Throws input_error for times that make no sense
-/// or for more than a million steps.
+/// Returns the steps from a time to `last`, the last of which may be shorter. Throws input_error for times that make no
+/// sense or for more than a million steps.
 int flow_steps(double from, double last, double step);
 
-/// Advances a flow to the first time that is at least `last`. Returns the measurements where it begins and after each
-/// step. Throws as `flow_steps` does. Collective.
+/// Advances a flow to the time `last`; the last step is as long as what is left. Returns the measurements where it
+/// begins and after each step. Throws as `flow_steps` does. Collective.
 std::vector<flow_measurement> flow_history(gradient_flow& flow, double last, double step);
 
 /// Returns the time t_0 where t^2 <E> passes `level` upwards for the first time, between measurements by a straight
