@@ -63,7 +63,7 @@ struct gauge_file_header {
   double distance_from_su3 = not_claimed;  ///< the largest over all links, by `distance_from_su3` of su3.hpp
   bool open_boundary = false;  ///< openQCD: all links from the last time slice to the first are zero, as they stand
   bool antiperiodic_links = false;   ///< the boundary condition was folded into the file's links, and was taken out
-  std::int64_t links_off_su3 = 0;    ///< farther from SU(3) than the precision explains; `reunitarisable` files alone
+  std::int64_t links_off_su3 = 0;    ///< farther from SU(3) than the precision explains, of a file read so
   std::vector<std::string> remarks;  ///< what the file leaves out or has otherwise, and what was assumed; a line each
 };
 
@@ -81,19 +81,29 @@ struct loaded_gauge {
 struct gauge_read_options {
   /// Accepts links that are up to `reunitarisable_distance` off SU(3), as they stand: the caller re-unitarises them.
   bool reunitarisable = false;
+  /// Accepts links of doubles that are up to `drift_of_doubles` off SU(3), as they stand: the caller calls
+  /// `take_back_drift`, after it has compared the plaquette.
+  bool drifted = false;
 };
+/// The largest distance from SU(3) that updates in double precision leave: thousands of them, without taking links
+/// back.
+inline constexpr double drift_of_doubles = 1e-10;
 /// Returns the largest distance from SU(3) that re-unitarising may mend. What is farther off is damage, not rounding.
 /// \param floats  the numbers have the precision of floats
 constexpr double reunitarisable_distance(bool floats) { return floats ? 1e-3 : 1e-6; }
 
-/// Reads a gauge configuration; each rank the part of its own box. Links are never re-unitarised. Checks the lattice
-/// against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored; the caller
-/// compares the plaquette. Throws input_error for any of them, on all ranks together. Collective.
-/// The tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held. Rounding a link once moves U
-/// U^+ by 2 u and det U by 3 u. Programs update links some hundred times, with an error of order u each, between two
+/// Reads a gauge configuration; each rank the part of its own box. Links are as they stand in the file. Checks the
+/// lattice against `geometry`, the checksum, the link trace and that every link is in SU(3) to the precision stored;
+/// the caller compares the plaquette. Throws input_error for any of them, on all ranks together. Collective. The
+/// tolerance on SU(3) is 1024 u, u = 2^-24 or 2^-53 the rounding of the numbers held. Rounding a link once moves U U^+
+/// by 2 u and det U by 3 u. Programs update links some hundred times, with an error of order u each, between two
 /// re-unitarisations. Doubles that were converted from floats (the first two rows say so) are held to the floats' u.
 loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});
+/// Puts links of doubles that were read with `drifted`, and are farther from SU(3) than their precision explains, back
+/// into it. Returns a remark, which the header has too, or nothing where there are none; the header's distance becomes
+/// that of the links. Collective.
+std::string take_back_drift(gauge_configuration& links, gauge_file_header& header, const communicator& comm);
 /// Returns the same from any source (all ranks the same bytes).
 loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geometry, const communicator& comm,
                         const gauge_read_options& options = {});

@@ -3,8 +3,11 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <string>
 
+#include "common/algebra/su3.hpp"
 #include "common/error.hpp"
 #include "common/io/byte_order.hpp"
 #include "common/io/collective_error.hpp"
@@ -110,6 +113,23 @@ bool has_floats(const su3<double>& link, int precision_bits) {
 
 double su3_tolerance(const su3<double>& link, int precision_bits) {
   return 1024 * (has_floats(link, precision_bits) ? 0x1p-24 : 0x1p-53);
+}
+
+bool has_drifted(const su3<double>& link, double distance, int precision_bits) {
+  return !has_floats(link, precision_bits) && distance > su3_tolerance(link, precision_bits) &&
+         distance <= drift_of_doubles;
+}
+
+void take_back(su3<double>& link) {
+  link = reunitarised(link, [](double x) { return std::sqrt(x); });
+}
+
+std::string remark_on_drift(std::int64_t links, double distance) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "%lld links were up to %.1e off SU(3), as updates in double precision leave them, and were taken back",
+                static_cast<long long>(links), distance);
+  return text;
 }
 
 double claim_tolerance(double unit, int precision_bits, double sites) {

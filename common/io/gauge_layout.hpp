@@ -70,6 +70,12 @@ std::uint64_t link_offset(const described_gauge& file, const coordinate& x, int 
 bool has_floats(const su3<double>& link, int precision_bits);
 /// Returns the bound on `distance_from_su3` for a link of a file (or to be written to one) of this precision.
 double su3_tolerance(const su3<double>& link, int precision_bits);
+/// Returns whether a link of doubles is off SU(3) by more than that, and not by more than updates leave.
+bool has_drifted(const su3<double>& link, double distance, int precision_bits);
+/// Puts a link that has drifted back into SU(3).
+void take_back(su3<double>& link);
+/// Returns the remark on such links.
+std::string remark_on_drift(std::int64_t links, double distance);
 
 /// Bounds how far the average plaquette or link trace of a lattice of `sites` sites may be from what a file claims.
 /// Three terms add up. One unit of the last digit printed, at most 1e-3 since some programs print no trailing zeros.

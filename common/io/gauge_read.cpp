@@ -127,7 +127,9 @@ void examine(const described_gauge& file, const gauge_configuration& links, cons
       const double distance = distance_from_su3(link);
       keep_largest(found.distance, distance);
       if (!(distance <= su3_tolerance(link, file.header.precision_bits))) {
-        if (options.reunitarisable && distance <= reunitarisable_distance(has_floats(link, file.header.precision_bits)))
+        if ((options.drifted && has_drifted(link, distance, file.header.precision_bits)) ||
+            (options.reunitarisable &&
+             distance <= reunitarisable_distance(has_floats(link, file.header.precision_bits))))
           ++found.off_links;
         else if (!found.unsuitable)
           found.unsuitable = {lexicographic(global, geometry.global()), mu, distance};
@@ -338,6 +340,27 @@ loaded_gauge read_gauge(const byte_source& source, const lattice_geometry& geome
   check_open_boundary(source, header, found->zero_links);
   exchange_ghosts(*links, comm);
   return {std::move(*links), std::move(header)};
+}
+
+std::string take_back_drift(gauge_configuration& links, gauge_file_header& header, const communicator& comm) {
+  if (header.links_off_su3 == 0) return {};
+  const lattice_geometry& geometry = links.geometry();
+  double distance = 0.0, drift = 0.0;  // that is left, that there was
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    for (su3<double>& link : links.at_site(site)) {
+      if (link == su3<double>{}) continue;  // of an open boundary
+      if (const double off = distance_from_su3(link); has_drifted(link, off, header.precision_bits)) {
+        keep_largest(drift, off);
+        take_back(link);
+      }
+      keep_largest(distance, distance_from_su3(link));
+    }
+  comm.maximum({&distance, 1});
+  comm.maximum({&drift, 1});
+  exchange_ghosts(links, comm);
+  header.distance_from_su3 = distance;
+  header.remarks.push_back(remark_on_drift(header.links_off_su3, drift));
+  return header.remarks.back();
 }
 
 loaded_gauge read_gauge(const std::string& path, const lattice_geometry& geometry, const communicator& comm,

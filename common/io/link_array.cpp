@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/io/array_places.hpp"
 #include "common/io/collective_error.hpp"
@@ -110,7 +111,7 @@ complex<double> inverse_phase(const folded_phases& folded, const lattice_geometr
 
 template <class Real>
 gauge_configuration links_of(const lattice_geometry& geometry, std::span<const Real> numbers, const link_layout& layout,
-                             const communicator& comm, const folded_phases& folded) {
+                             const communicator& comm, const folded_phases& folded, std::string* remark) {
   constexpr int bits = std::is_same_v<Real, float> ? 32 : 64;
   on_all_ranks_or_none(comm, [&] {
     require_credible_length("array of links", numbers.size(), sizeof(Real));
@@ -119,6 +120,8 @@ gauge_configuration links_of(const lattice_geometry& geometry, std::span<const R
   });
   gauge_configuration links(geometry);
   std::optional<unsuitable_link> unsuitable;
+  std::uint64_t drifted = 0;
+  double drift = 0.0;
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate x = geometry.local_coordinate(site);
     site_links& here = links(x);
@@ -129,16 +132,27 @@ gauge_configuration links_of(const lattice_geometry& geometry, std::span<const R
     for (int mu = 0; mu < dimensions; ++mu) {
       su3<double>& u = here[static_cast<std::size_t>(mu)];
       const double tolerance = su3_tolerance(u, bits);
+      const bool is_float = has_floats(u, bits);
       if (const complex<double> phase = inverse_phase(folded, geometry, x, mu); phase != complex<double>{1.0, 0.0})
         u = phase * u;
       const double distance = distance_from_su3(u);
       const std::int64_t global = geometry.global_index(x);
+      if (!is_float && has_drifted(u, distance, bits)) {
+        ++drifted;
+        keep_largest(drift, distance);
+        take_back(u);
+        continue;
+      }
       if (!(distance <= tolerance) && !(unsuitable && unsuitable->global_site <= global))
         unsuitable = unsuitable_link{global, mu, distance};
     }
   }
   require_no_unsuitable_link("array of links", unsuitable, geometry, comm,
                              " (is the layout another? A boundary condition belongs to the action, not to the links)");
+  comm.sum({&drifted, 1});
+  comm.maximum({&drift, 1});
+  if (remark != nullptr)
+    *remark = drifted > 0 ? remark_on_drift(static_cast<std::int64_t>(drifted), drift) : std::string();
   exchange_ghosts(links, comm);
   return links;
 }
@@ -146,12 +160,14 @@ gauge_configuration links_of(const lattice_geometry& geometry, std::span<const R
 }  // namespace
 
 gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
-                                 const link_layout& layout, const communicator& comm, const folded_phases& folded) {
-  return links_of(geometry, numbers, layout, comm, folded);
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded,
+                                 std::string* remark) {
+  return links_of(geometry, numbers, layout, comm, folded, remark);
 }
 gauge_configuration import_links(const lattice_geometry& geometry, std::span<const float> numbers,
-                                 const link_layout& layout, const communicator& comm, const folded_phases& folded) {
-  return links_of(geometry, numbers, layout, comm, folded);
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded,
+                                 std::string* remark) {
+  return links_of(geometry, numbers, layout, comm, folded, remark);
 }
 
 }  // namespace plaquette

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/comms/communicator.hpp"
@@ -52,10 +53,14 @@ link_layout dense_layout(const extents& local, site_order_of_array sites, direct
 ///
 /// Throws input_error, on all ranks together, where the layout leaves the array or puts two numbers into one place, and
 /// where a link is not in SU(3). The tolerance is that of a file, see `read_gauge`. Collective. Wrong orders of sites
-/// or of matrix elements leave links in SU(3): the plaquette tells them.
+/// or of matrix elements leave links in SU(3): the plaquette tells them. Links of doubles that are off SU(3) by no more
+/// than updates leave (`drift_of_doubles`) are taken back to it.
+/// \param remark  becomes the sentence on these, or empty; null: it is not wanted
 gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
-                                 const link_layout& layout, const communicator& comm, const folded_phases& folded = {});
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded = {},
+                                 std::string* remark = nullptr);
 gauge_configuration import_links(const lattice_geometry& geometry, std::span<const float> numbers,
-                                 const link_layout& layout, const communicator& comm, const folded_phases& folded = {});
+                                 const link_layout& layout, const communicator& comm, const folded_phases& folded = {},
+                                 std::string* remark = nullptr);
 
 }  // namespace plaquette

@@ -82,6 +82,17 @@ gauge_transformation no_transformation(const lattice_geometry& geometry, const c
   return g;
 }
 
+/// Puts links that are farther from SU(3) than doubles explain, as those of a file of 32 bits, back into it:
+/// transformed ones have no longer the numbers of floats that excuse it.
+void take_back(gauge_configuration& links, const communicator& comm) {
+  constexpr double doubles = 256.0 * 0x1p-53;
+  for_each_site(links.geometry(), [&](const coordinate& x) {
+    for (su3<double>& link : links(x))
+      if (!(distance_from_su3(link) <= doubles) && !(link == su3<double>{})) link = put_into_su3(link);
+  });
+  exchange_ghosts(links, comm);
+}
+
 }  // namespace
 
 gauge_quality measure_gauge(const gauge_configuration& links, gauge_condition condition, const communicator& comm) {
@@ -108,6 +119,7 @@ fixed_gauge gauge_fixed(const gauge_configuration& links, gauge_condition condit
     sweep(g, links, directions, rule.overrelaxation, comm);
   }
   gauge_configuration fixed = transformed(links, g, comm);
+  take_back(fixed, comm);
   const gauge_quality quality = measure_gauge(fixed, condition, comm);
   return {std::move(g), std::move(fixed), quality, sweeps, quality.theta <= rule.tolerance};
 }

@@ -116,14 +116,19 @@ exit_status inspect_gauge(const std::string& path, const choices& chosen, const 
     throw input_error(printable(path) + ": expected lattice " + to_string(*chosen.lattice) +
                       " as --lattice says, found " + to_string(lattice));
   const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
-  loaded_gauge loaded = read_gauge(path, geometry, world, {.reunitarisable = chosen.reunitarise});
+  loaded_gauge loaded = read_gauge(path, geometry, world, {.reunitarisable = chosen.reunitarise, .drifted = true});
   gauge_file_header& h = loaded.header;
   const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
   const double trace = cpu::link_trace(loaded.links, world);
   const double off = std::abs(h.plaquette - found.average);
   const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);
   const exit_status status = agrees ? exit_status::success : exit_status::verification_failed;
-  if (chosen.reunitarise) h.remarks.push_back(reunitarise(loaded.links, h, world));  // for the flow
+  const double as_stored = h.distance_from_su3;
+  if (chosen.reunitarise)
+    h.remarks.push_back(reunitarise(loaded.links, h, world));  // for the flow
+  else
+    take_back_drift(loaded.links, h, world);
+  h.distance_from_su3 = as_stored;
   if (world.rank() == 0) print_gauge(h, found, trace, off);
   if (flow.time > 0.0) {
     if (h.open_boundary) throw input_error(printable(path) + ": --flow needs periodic links, found an open boundary");

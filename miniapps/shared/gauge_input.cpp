@@ -174,7 +174,8 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
   const bool is_file = options.gauge.from == gauge_choice::origin::file;
   gauge_file_header header;
   const auto from_file = [&] {
-    loaded_gauge loaded = read_gauge(options.gauge.path, geometry, world, {.reunitarisable = options.reunitarise});
+    loaded_gauge loaded =
+        read_gauge(options.gauge.path, geometry, world, {.reunitarisable = options.reunitarise, .drifted = true});
     header = loaded.header;
     return std::move(loaded.links);
   };
@@ -193,6 +194,14 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     const double off = header.distance_from_su3, limit = reunitarisable_distance(header.precision_bits == 32);
     mended = {{"links_off", header.links_off_su3}, {"distance_before", off}, {"limit", limit}};
     header.remarks.push_back(reunitarise(input.links, header, world));
+    input.judged = {};
+    input.judged.add(input.links.values());
+    input.plaquette = cpu::measure_plaquettes(input.links, world);
+  } else if (is_file && header.links_off_su3 > 0) {
+    mended = {{"links_off", header.links_off_su3},
+              {"distance_before", header.distance_from_su3},
+              {"limit", drift_of_doubles}};
+    take_back_drift(input.links, header, world);
     input.judged = {};
     input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);

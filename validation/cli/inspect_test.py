@@ -40,7 +40,7 @@ class Inspect(CommandLineTest):
             result = self.inspect(path, "--flow", "0.1:0.03", ranks=ranks)
             self.assertEqual(result.status, SUCCESS, result.err)
             self.assertRegex(result.out, r"flow +t +t\^2 E +charge\n +0\.000 +0\.0+ +-?\d+\.\d+\n +0\.030 ")
-            self.assertRegex(result.out, r"\n +0\.120 .*\nt0 ")
+            self.assertRegex(result.out, r"\n +0\.100 .*\nt0 ")
         for flow in ("0", "-1", "1:0", "x", "1:1e-9", "nan", "1:"):
             self.assertEqual(self.inspect(path, "--flow", flow).status, UNUSABLE, flow)
         self.assertEqual(self.inspect(path, "--flow").status, UNUSABLE)
@@ -62,6 +62,10 @@ class Inspect(CommandLineTest):
         result = self.inspect(path, "--reunitarise", "--flow", "0.02")
         self.assertEqual(result.status, SUCCESS, result.err)
         self.assertIn("remark     re-unitarised: 1 links", result.out)
+        file.links[40][1][0] = [v * (1 + 1e-12) / (1 + 1e-9) for v in file.links[40][1][0]]
+        result = self.inspect(self.write("drifted", file.bytes()), "--flow", "0.02")
+        self.assertEqual(result.status, SUCCESS, result.err)
+        self.assertIn("remark     1 links were up to", result.out)
 
     def test_a_signal_ends_the_flow(self):
         path = self.write("links", GaugeFile().bytes())

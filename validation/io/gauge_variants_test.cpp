@@ -282,6 +282,21 @@ TEST(Reunitarisation, IsForLinksThatAreALittleOff) {
     EXPECT_TRUE(made::same_links(links, scaled(excess)));  // as they stand
   }
   EXPECT_EQ(read(made::ildg(scaled(0.0), 64), allow).header.links_off_su3, 0);
+  // What updates leave is read as it stands, and taken back by the caller.
+  const gauge_read_options drifted{.drifted = true};
+  for (const double excess : {1e-13, 1e-12, 4e-11}) {
+    auto [links, header] = read(made::ildg(scaled(excess), 64), drifted);
+    EXPECT_TRUE(made::same_links(links, scaled(excess)));
+    EXPECT_EQ(header.links_off_su3, 2);
+    EXPECT_NE(take_back_drift(links, header, alone).find("2 links were up to"), std::string::npos);
+    EXPECT_TRUE(is_remarked(header, "2 links were up to"));
+    EXPECT_LT(header.distance_from_su3, 1e-14);
+    EXPECT_TRUE(made::largest_difference(links, scaled(0.0)) <= 1e-14);
+  }
+  auto [links, header] = read(made::ildg(scaled(0.0), 64), drifted);
+  EXPECT_EQ(take_back_drift(links, header, alone), "");
+  EXPECT_NE(refusal(made::ildg(scaled(1e-10), 64), drifted), "");
+  EXPECT_NE(refusal(made::ildg(scaled(1e-12), 64)), "");
   EXPECT_NE(refusal(made::ildg(scaled(6e-7), 64), allow), "");  // beyond the limit
   EXPECT_EQ(refusal(made::milc(scaled(4e-4), true), allow), "");
   EXPECT_NE(refusal(made::milc(scaled(6e-4), true), allow), "");
