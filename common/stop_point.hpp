@@ -15,7 +15,8 @@ enum class stop_kind {
   late      ///< in loops whose owner asks, between longer steps: it throws half a second after the run was to stop
 };
 
-/// Sets what stop points do, as long as it lives: a program's question whether to stop, which throws. Null: nothing.
+/// Sets what stop points of this thread do, as long as it lives: a program's question whether to stop, which throws.
+/// Null: nothing.
 class stop_question {
  public:
   using function = std::function<void(stop_kind)>;
@@ -25,7 +26,7 @@ class stop_question {
   stop_question& operator=(const stop_question&) = delete;
 
   static function& current() {
-    static function question;
+    static thread_local function question;
     return question;
   }
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpp/source/process.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
 
@@ -43,6 +44,7 @@ int fail(int code, const char* text) {
 template <class Call>
 int answer(Call&& call) noexcept {
   try {
+    api::require_unforked();
     return static_cast<int>(call());
   } catch (const api::error& e) {
     return fail(static_cast<int>(e.which()), e.what());
@@ -176,6 +178,10 @@ Handle handle_of(typename kind<Handle>::object object) {
 
 template <class Handle>
 int free_handle(Handle* handle) {
+  if (handle != nullptr && api::is_forked()) {  // the object is the parent's: it ends there
+    handle->key = 0;
+    return PLAQUETTE_SUCCESS;
+  }
   return answer([&] {
     Handle& given = there(handle, "handle");
     if (given.key == 0) return api::code::success;
@@ -407,6 +413,16 @@ int plaquette_has_gpu(void) {
   return found;
 }
 
+int plaquette_stop_function(int (*goes_on)(void* data), void* data) {
+  return answer([&] {
+    if (goes_on == nullptr)
+      api::stop_function(nullptr);
+    else
+      api::stop_function([goes_on, data] { return goes_on(data) != 0; });
+    return api::code::success;
+  });
+}
+
 int plaquette_lattice_free(plaquette_lattice* handle) { return free_handle(handle); }
 int plaquette_gauge_free(plaquette_gauge* handle) { return free_handle(handle); }
 int plaquette_solver_free(plaquette_solver* handle) { return free_handle(handle); }
@@ -537,6 +553,16 @@ int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace) 
   return answer([&] {
     there(file, "file");
     object_of(gauge)->write(file, replace != 0);
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_remark(plaquette_gauge gauge, char* text, size_t length) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    there(text, "text");
+    if (length == 0) refuse("text: expected room for at least one character, found none");
+    text[links->remark().copy(text, length - 1)] = '\0';
     return api::code::success;
   });
 }

@@ -12,6 +12,9 @@
    Threads: any number may call at once. Calls on one solver take turns. With several ranks, start MPI with
    MPI_THREAD_MULTIPLE and give each thread a lattice of its own.
 
+   Processes: a child that fork() makes after calls that use threads, MPI or a GPU is refused with
+   PLAQUETTE_NOT_AVAILABLE; fork before them, or start a new process.
+
    A structure of options begins with its size. Fill it by its _DEFAULTS and change what differs; a null pointer means the
    defaults. Directions are numbered x, y, z, t = 0, 1, 2, 3. */
 #ifndef PLAQUETTE_H
@@ -42,6 +45,7 @@ enum {
   PLAQUETTE_NO_CONVERGENCE = 3, /**< a solver stopped above its tolerance; the best solution is there */
   PLAQUETTE_OUT_OF_MEMORY = 4,
   PLAQUETTE_OUTPUT_FAILED = 5,
+  PLAQUETTE_INTERRUPTED = 6,    /**< the stop function of this thread ended the call */
   PLAQUETTE_NOT_AVAILABLE = 7, /**< built without, or not on this machine */
   PLAQUETTE_INVALID_HANDLE = 8,
   PLAQUETTE_INTERNAL_ERROR = 70
@@ -54,6 +58,12 @@ PLAQUETTE_PUBLIC const char* plaquette_last_message(void);
 PLAQUETTE_PUBLIC const char* plaquette_version(void);
 /** Returns its PLAQUETTE_ABI: compare it with that of this header. */
 PLAQUETTE_PUBLIC int plaquette_abi(void);
+
+/** Sets the stop function of this thread; null: none. Its calls ask goes_on(data) at convergence checks and between the
+   steps of other long work, fifty times a second at most, and return PLAQUETTE_INTERRUPTED where it returns 0. Results of
+   the call are lost, objects stay as they were. On a lattice of several ranks all have a stop function, or none; one that
+   stops stops all. */
+PLAQUETTE_PUBLIC int plaquette_stop_function(int (*goes_on)(void* data), void* data);
 
 enum { PLAQUETTE_CPU = 0, PLAQUETTE_GPU = 1 };
 /** Returns 1 where this library and this machine have a GPU to use, else 0. */
@@ -143,7 +153,8 @@ typedef struct {
 PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, const int local[4], int site_order);
 
 /** Copies links. `length` is the number of reals in the array. Refuses layouts that leave the array or put two numbers into
-   one place, and links that are not finite or not in SU(3). */
+   one place, and links that are not finite or not in SU(3). Links of doubles that are up to 1e-10 off, as updates leave
+   them, are taken back to it: plaquette_gauge_remark says so. */
 PLAQUETTE_PUBLIC int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers,
                                             size_t length, const plaquette_link_layout* layout);
 /** Reads links of a file: NERSC, ILDG, SciDAC, MILC, openQCD. */
@@ -152,6 +163,9 @@ PLAQUETTE_PUBLIC int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_latt
 PLAQUETTE_PUBLIC int plaquette_gauge_file_extents(const char* file, int extents[4]);
 /** Writes an ILDG file. */
 PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace);
+/** Fills text with the sentence on links that were taken back to SU(3) as they came, cut after length - 1 characters;
+   empty where there were none. */
+PLAQUETTE_PUBLIC int plaquette_gauge_remark(plaquette_gauge gauge, char* text, size_t length);
 /** Returns the average of Re tr P / 3. */
 PLAQUETTE_PUBLIC int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average);
 
@@ -173,7 +187,7 @@ typedef struct {
 /** Makes smeared links. */
 PLAQUETTE_PUBLIC int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge,
                                            const plaquette_smearing* smearing);
-/** Flows links up to `time` by the gradient flow (arXiv:1006.4518). Fills time, energy density and topological charge at
+/** Flows links up to `time` by the gradient flow (arXiv:1006.4518); the last step may be shorter. Fills time, energy density and topological charge at
    time 0 and after each step, three numbers a point. `points` tells how many there are; where 3 * points is not `length`,
    nothing is done. t0: where t^2 E passes 0.3, or NaN. flowed, t0: may be null. */
 PLAQUETTE_PUBLIC int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double time, double step,

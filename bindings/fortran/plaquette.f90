@@ -7,11 +7,11 @@
 module plaquette
   use, intrinsic :: iso_c_binding
   implicit none
-  private :: text_of, length_of
+  private :: text_of, length_of, name_for_c
 
   integer(c_int), parameter :: plaquette_success = 0, plaquette_not_verified = 1, plaquette_unusable_input = 2, &
-    plaquette_no_convergence = 3, plaquette_out_of_memory = 4, plaquette_output_failed = 5, plaquette_not_available = 7, &
-    plaquette_invalid_handle = 8, plaquette_internal_error = 70
+    plaquette_no_convergence = 3, plaquette_out_of_memory = 4, plaquette_output_failed = 5, &
+    plaquette_interrupted = 6, plaquette_not_available = 7, plaquette_invalid_handle = 8, plaquette_internal_error = 70
   integer(c_int), parameter :: plaquette_cpu = 0, plaquette_gpu = 1
   integer(c_int), parameter :: plaquette_double = 0, plaquette_single = 1, plaquette_half = 2
   integer(c_int), parameter :: plaquette_x_fastest = 0, plaquette_t_fastest = 1
@@ -202,6 +202,12 @@ module plaquette
       complex(c_double_complex), intent(in) :: numbers(*)
       integer(c_size_t), value :: length
       type(plaquette_link_layout), intent(in) :: layout
+    end function
+    !> goes_on: c_funloc of a function with a c_ptr as its value argument, bind(c), that returns 0 to stop; c_null_funptr: none.
+    integer(c_int) function plaquette_stop_function(goes_on, data) bind(c)
+      import
+      type(c_funptr), value :: goes_on
+      type(c_ptr), value :: data
     end function
     integer(c_int) function plaquette_gauge_plaquette(gauge, average) bind(c)
       import
@@ -595,7 +601,7 @@ contains
         character(kind=c_char), intent(in) :: file(*)
       end function
     end interface
-    code = c_read(gauge, lattice, trim(file) // c_null_char)
+    code = c_read(gauge, lattice, name_for_c(file))
   end function
 
   !> Makes a solver of waves on the tetrahedra of a Gmsh file.
@@ -611,7 +617,7 @@ contains
         type(plaquette_wave_options), intent(in) :: options
       end function
     end interface
-    code = c_from_file(waves, trim(file) // c_null_char, options)
+    code = c_from_file(waves, name_for_c(file), options)
   end function
 
   !> Returns the extents of the lattice of a file.
@@ -625,7 +631,7 @@ contains
         integer(c_int), intent(out) :: extents(4)
       end function
     end interface
-    code = c_extents(trim(file) // c_null_char, extents)
+    code = c_extents(name_for_c(file), extents)
   end function
 
   !> Writes an ILDG file; an existing one is kept unless `replace` is 1.
@@ -641,7 +647,7 @@ contains
         integer(c_int), value :: replace
       end function
     end interface
-    code = c_write(gauge, trim(file) // c_null_char, replace)
+    code = c_write(gauge, name_for_c(file), replace)
   end function
 
   !> Writes a LIME file of a style; an existing one is kept unless `replace` is 1.
@@ -657,7 +663,7 @@ contains
         integer(c_int), value :: style, replace
       end function
     end interface
-    code = c_write(propagator, trim(file) // c_null_char, style, replace)
+    code = c_write(propagator, name_for_c(file), style, replace)
   end function
 
   !> Reads a LIME file of either style.
@@ -673,7 +679,36 @@ contains
         character(kind=c_char), intent(in) :: file(*)
       end function
     end interface
-    code = c_read(propagator, lattice, trim(file) // c_null_char)
+    code = c_read(propagator, lattice, name_for_c(file))
+  end function
+
+  !> Returns the sentence on links that were taken back to SU(3) as they came; empty where there were none.
+  function plaquette_gauge_remark(gauge) result(text)
+    type(plaquette_gauge), intent(in) :: gauge
+    character(len=:), allocatable :: text
+    character(kind=c_char), target :: characters(1024)
+    interface
+      integer(c_int) function c_remark(gauge, text, length) bind(c, name='plaquette_gauge_remark')
+        import
+        type(plaquette_gauge), value :: gauge
+        character(kind=c_char), intent(out) :: text(*)
+        integer(c_size_t), value :: length
+      end function
+    end interface
+    characters = c_null_char
+    if (c_remark(gauge, characters, size(characters, kind=c_size_t)) /= 0) characters(1) = c_null_char
+    text = text_of(c_loc(characters))
+  end function
+
+  !> Returns the name of a file as C has it; none, which C refuses, for one that C would find cut at a zero.
+  function name_for_c(file) result(name)
+    character(len=*), intent(in) :: file
+    character(len=:, kind=c_char), allocatable :: name
+    if (index(file, c_null_char) > 0) then
+      name = c_null_char
+    else
+      name = trim(file) // c_null_char
+    end if
   end function
 
   integer function length_of(characters) result(length)

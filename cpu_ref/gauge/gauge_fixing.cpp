@@ -82,8 +82,8 @@ gauge_transformation no_transformation(const lattice_geometry& geometry, const c
   return g;
 }
 
-/// Puts links that are farther from SU(3) than doubles explain, as those of a file of 32 bits, back into it:
-/// transformed ones have no longer the numbers of floats that excuse it.
+/// Puts links that are farther from SU(3) than doubles explain back into it, as links of a file of 32 bits. A
+/// transformed one has no longer the numbers of floats that excuse it.
 void take_back(gauge_configuration& links, const communicator& comm) {
   constexpr double doubles = 256.0 * 0x1p-53;
   for_each_site(links.geometry(), [&](const coordinate& x) {

@@ -20,7 +20,7 @@ inline namespace v1 {
 
 /// Computes out = M in, both [site][spin][colour] of this rank's box, x fastest. The basis of spins is the caller's;
 /// with DeGrand-Rossi's the coarse lattices keep chirality. All ranks call it at once, one thread at a time; where it
-/// throws, it does so on all of them.
+/// throws, it does so on all of them, and what it throws leaves the call as it is.
 using own_operator = std::function<void(std::span<std::complex<double>> out, std::span<const std::complex<double>> in)>;
 
 /// How it is solved.

@@ -19,6 +19,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,7 @@ enum class code : int {
   no_convergence = 3,   ///< a solver stopped above its tolerance
   out_of_memory = 4,    ///< memory of the host or of the device
   output_failed = 5,    ///< a file could not be written
+  interrupted = 6,      ///< the stop function of this thread ended the call
   not_available = 7,    ///< this library was built without it, or the machine has none
   invalid_handle = 8,   ///< C and Fortran: no object, or one that was freed
   internal_error = 70,  ///< a defect of the library
@@ -58,6 +60,12 @@ class error : public std::runtime_error {
  private:
   code code_;
 };
+
+/// Sets the stop function of this thread; null: none. Its calls ask it at convergence checks and between the steps of
+/// other long work, fifty times a second at most. Where it returns false the call throws error(interrupted). An
+/// exception of the function leaves the call as it is. Results of the call are lost; objects stay as they were. On a
+/// lattice of several ranks all have a stop function, or none; one that stops stops all.
+void stop_function(std::function<bool()> goes_on);
 
 /// Returns the version of the library that runs: "0.1.0".
 const char* version();
@@ -152,7 +160,8 @@ class gauge_field {
  public:
   /// Copies links. Throws error(unusable_input), on all ranks, where the array is not where the layout says, or too
   /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3). An address of
-  /// a GPU in place of one of the host is known once this library uses a GPU.
+  /// a GPU in place of one of the host is known once this library uses a GPU. Links that are up to 1e-10 off SU(3) are
+  /// taken back to it: see remark().
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
   /// Does the same with numbers of single precision.
   gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout);
@@ -164,11 +173,15 @@ class gauge_field {
   void write(const std::string& file, bool replace = false) const;
 
   const lattice& on() const { return lattice_; }  ///< returns their lattice
+  /// Returns the sentence on links of double precision that were 1e-13 to 1e-10 off SU(3), as updates leave them, and
+  /// were taken back; empty where there were none.
+  const std::string& remark() const;
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
   /// Returns smeared links.
   gauge_field smeared(const link_smearing& how) const;
-  /// Returns the gradient flow up to `time`, by Runge-Kutta steps of third order. (Luescher, arXiv:1006.4518)
+  /// Returns the gradient flow up to `time`, by Runge-Kutta steps of third order; the last one may be shorter.
+  /// (Luescher, arXiv:1006.4518)
   flow_result flow(double time, double step = 0.02) const;
   /// Returns links in Landau or Coulomb gauge, to theta <= tolerance. (Giusti et al., hep-lat/0104012)
   fixed_gauge fixed(gauge_condition condition, double tolerance = 1e-12, int sweep_limit = 10000) const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,7 +24,7 @@ class called_vectors {
   called_vectors(const lattice_geometry& geometry, own_operator m)
       : m_(std::move(m)), in_(numbers(geometry)), out_(numbers(geometry)) {}
 
-  /// Computes out = M in. Ghosts are not filled.
+  /// Computes out = M in. Ghosts are not filled. An exception of the caller's leaves as callers_exception.
   void apply(spinor_configuration& out, const spinor_configuration& in) {
     const lattice_geometry& geometry = in.geometry();
     for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
@@ -31,7 +32,11 @@ class called_vectors {
         const auto& number = in.at_site(site)(k / colours, k % colours);
         in_[index(site, k)] = {number.re, number.im};
       }
-    m_(out_, in_);
+    try {
+      m_(out_, in_);
+    } catch (...) {
+      throw callers_exception{std::current_exception()};
+    }
     for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
       for (int k = 0; k < spin_colours; ++k) out.at_site(site)(k / colours, k % colours) = inner(out_[index(site, k)]);
   }

@@ -89,6 +89,11 @@ namespace {
 
 std::atomic<bool> uses_gpu = false;  ///< where it is false, no call has to start CUDA
 
+void note_gpu() {
+  uses_gpu = true;
+  note_threads();
+}
+
 }  // namespace
 #endif
 
@@ -97,7 +102,7 @@ std::shared_ptr<const device_context> open_device(const lattice& on, device whic
   if (which == device::cpu) return std::make_shared<const on_cpu>(cpu::context(here.geometry, here.comm, here.threads));
   on_all_ranks_or_none(here.comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
-  uses_gpu = true;
+  note_gpu();
   if (!here.gpu) {
     const gpu::rank_map map(here.comm);
     here.gpu = std::make_shared<on_gpu>(gpu::context(here.geometry, here.comm, map.device_for(here.comm.rank())));
@@ -117,7 +122,7 @@ std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device whic
   }
   on_all_ranks_or_none(domain.comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
-  uses_gpu = true;
+  note_gpu();
   const gpu::rank_map map(domain.comm);
   return gpu::make_dg_solver(domain, in_single ? plaquette::precision::single : plaquette::precision::double_, columns,
                              gpu::queue(map.device_for(domain.comm.rank())));
@@ -130,7 +135,7 @@ std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& d
   const communicator& comm = on.get()->comm;
   on_all_ranks_or_none(comm, require_gpu);
 #ifdef PLAQUETTE_API_WITH_GPU
-  uses_gpu = true;
+  note_gpu();
   device = gpu::rank_map(comm).device_for(comm.rank());
   std::shared_ptr<void> made;
   on_all_ranks_or_none(comm, [&] { made = gpu::allocate_for_caller(device, bytes); });
@@ -143,11 +148,11 @@ std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& d
 
 #ifdef PLAQUETTE_API_WITH_GPU
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
-  uses_gpu = true;
+  note_gpu();
   gpu::copy_from_caller(to, from, bytes, name);
 }
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
-  uses_gpu = true;
+  note_gpu();
   gpu::copy_to_caller(to, from, bytes, name);
 }
 void require_address_of_host(const void* address, const char* name) {

@@ -31,6 +31,8 @@ const char* text_of(code what) {
       return "memory that is needed is not there";
     case code::output_failed:
       return "a file could not be written";
+    case code::interrupted:
+      return "the caller's stop function ended the call";
     case code::not_available:
       return "this library or this machine does not have it";
     case code::invalid_handle:
@@ -53,6 +55,12 @@ communicator ranks_of(const std::optional<int>& fortran_communicator) {
     throw error(code::unusable_input, "a communicator was given, but MPI is not running; call MPI_Init before");
   const MPI_Comm group = MPI_Comm_f2c(static_cast<MPI_Fint>(*fortran_communicator));
   if (group == MPI_COMM_NULL) throw error(code::unusable_input, "expected a group of ranks, found MPI_COMM_NULL");
+  int is_between = 0;
+  MPI_Comm_test_inter(group, &is_between);
+  if (is_between != 0)
+    throw error(code::unusable_input,
+                "expected a communicator of one group of ranks, found one between two groups (an intercommunicator)");
+  note_threads();
   return communicator_of(group);
 #else
   throw error(code::not_available, "this library was built without MPI (PLAQUETTE_MPI=ON builds it)");
@@ -88,6 +96,12 @@ std::shared_ptr<lattice::state> state_of(const coordinate& extents, const lattic
 
 }  // namespace
 
+void require_name(const std::string& file) {
+  if (file.empty()) throw error(code::unusable_input, "expected the name of a file, found an empty one");
+  if (file.find('\0') != std::string::npos)
+    throw error(code::unusable_input, "expected the name of a file, found one with a zero in it");
+}
+
 void require_any_sums(const lattice& on, const char* what) {
   if (on.get()->reproducible)
     throw error(code::unusable_input, std::string(what) +
@@ -120,8 +134,10 @@ std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<
   for (std::size_t mu = 0; mu < 4; ++mu) folded.boundary[mu] = inner(layout.boundary_phase[mu]);
   folded.staggered = layout.staggered_phases;
   const lattice::state& here = *on.get();
-  return std::make_shared<const gauge_field::state>(
-      std::make_shared<const gauge_configuration>(import_links(here.geometry, array.get(), where, here.comm, folded)));
+  std::string remark;
+  gauge_configuration links = import_links(here.geometry, array.get(), where, here.comm, folded, &remark);
+  return std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)),
+                                                    remark);
 }
 
 }  // namespace
@@ -136,28 +152,36 @@ link_layout link_layout::dense(const coordinate& local, site_order order) {
 }
 
 gauge_field::gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout)
-    : lattice_(on), state_(guarded([&] { return links_of(on, numbers, layout); })) {}
+    : lattice_(on), state_(guarded(on, [&] { return links_of(on, numbers, layout); })) {}
 gauge_field::gauge_field(const lattice& on, std::span<const float> numbers, const link_layout& layout)
-    : lattice_(on), state_(guarded([&] { return links_of(on, numbers, layout); })) {}
+    : lattice_(on), state_(guarded(on, [&] { return links_of(on, numbers, layout); })) {}
 
 gauge_field gauge_field::read(const lattice& on, const std::string& file) {
-  return guarded([&] {
+  return guarded(on, [&] {
+    require_name(file);
     const lattice::state& here = *on.get();
-    return gauge_field(on, std::make_shared<const state>(std::make_shared<const gauge_configuration>(
-                               read_gauge(file, here.geometry, here.comm).links)));
+    loaded_gauge loaded = read_gauge(file, here.geometry, here.comm, {.drifted = true});
+    const std::string remark = take_back_drift(loaded.links, loaded.header, here.comm);
+    return gauge_field(on, std::make_shared<const state>(
+                               std::make_shared<const gauge_configuration>(std::move(loaded.links)), remark));
   });
 }
 coordinate gauge_field::extents_in(const std::string& file) {
-  return guarded([&] { return read_gauge_header(file).lattice; });
+  return guarded([&] {
+    require_name(file);
+    return read_gauge_header(file).lattice;
+  });
 }
 void gauge_field::write(const std::string& file, bool replace) const {
-  guarded([&] {
+  guarded(lattice_, [&] {
+    require_name(file);
     gauge_write_options options;
     options.existing = replace ? existing_file::replace : existing_file::keep;
     options.plaquette = plaquette();
     write_ildg(file, *state_->links, lattice_.get()->comm, options);
   });
 }
+const std::string& gauge_field::remark() const { return state_->remark; }
 double gauge_field::plaquette() const {
   return guarded(lattice_, [&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
 }
@@ -176,6 +200,10 @@ gauge_configuration smeared(const gauge_configuration& links, const link_smearin
     case smearing_kind::ape:
       return cpu::ape_smeared(links, {how.steps, how.weight, how.spatial}, comm);
     case smearing_kind::hyp:
+      if (how.spatial)
+        throw error(code::unusable_input,
+                    "smearing: expected HYP of all four directions, found one in space alone, which "
+                    "is stout's and APE's");
       return cpu::hyp_smeared(links, {how.steps, how.alpha[0], how.alpha[1], how.alpha[2]}, comm);
   }
   throw error(code::unusable_input, "smearing: expected stout, APE or HYP");
@@ -184,7 +212,7 @@ gauge_configuration smeared(const gauge_configuration& links, const link_smearin
 }  // namespace
 
 gauge_field gauge_field::smeared(const link_smearing& how) const {
-  return guarded([&] { return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm)); });
+  return guarded(lattice_, [&] { return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm)); });
 }
 
 flow_result gauge_field::flow(double time, double step) const {
@@ -221,7 +249,7 @@ fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int 
 }
 
 device_memory::device_memory(const lattice& on, std::size_t bytes)
-    : memory_(guarded([&] { return memory_of_gpu(on, bytes, device_); })), size_(bytes) {}
+    : memory_(guarded(on, [&] { return memory_of_gpu(on, bytes, device_); })), size_(bytes) {}
 void* device_memory::address() const { return memory_.get(); }
 int device_memory::device() const { return device_; }
 std::size_t device_memory::size() const { return size_; }

@@ -223,7 +223,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
 
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,
                                    const overlap_modes_given& given) {
-  return guarded([&] {
+  return guarded(links.on(), [&] {
     require_any_sums(links.on(), "overlap");
     if (options.kernel_modes < 1 || options.kernel_modes > most_modes || options.modes < 0 ||
         options.modes > most_modes)
@@ -237,8 +237,11 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     const auto turn = turn_on(links.on(), options.device);
     s->solver = open_device(links.on(), options.device)->make(links.get()->links, settings_of(options));
     s->has_given_kernel = !given.kernel.values.empty();
-    s->h = s->has_given_kernel ? given_kernel_modes(*s, given.kernel)
-                               : s->solver->lowest_kernel_modes({.modes = options.kernel_modes});
+    s->h =
+        s->has_given_kernel
+            ? given_kernel_modes(*s, given.kernel)
+            : s->solver->lowest_kernel_modes({.modes = options.kernel_modes, .interrupted = stops_of_call::question()});
+    stops_of_call::leave();
     if (!s->h.complete)
       throw error(code::no_convergence, "overlap: " + std::to_string(s->h.values.size()) + " of " +
                                             std::to_string(options.kernel_modes) +
@@ -249,8 +252,9 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     if (!given.plus.values.empty() || !given.minus.values.empty())
       s->modes = given_overlap_modes(*s, given);
     else if (options.modes > 0)
-      s->modes =
-          s->solver->lowest_overlap_modes(s->sign, {.modes = options.modes, .tolerance = options.mode_tolerance});
+      s->modes = s->solver->lowest_overlap_modes(
+          s->sign,
+          {.modes = options.modes, .tolerance = options.mode_tolerance, .interrupted = stops_of_call::question()});
     if (!s->modes.complete)
       throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
     s->setup_seconds = watch.seconds();
@@ -264,7 +268,7 @@ int overlap_solver::mode_count(mode_kind of) const {
 }
 
 mode_list overlap_solver::modes(mode_kind of) const {
-  return guarded([&] {
+  return guarded(on(), [&] {
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on(state_->links.on(), state_->options.device);
     mode_list result;
@@ -298,7 +302,7 @@ mode_list overlap_solver::modes(mode_kind of) const {
 }
 
 void overlap_solver::copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const {
-  guarded([&] {
+  guarded(state_->links.on(), [&] {
     const lattice& on = state_->links.on();
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on(on, state_->options.device);
@@ -336,7 +340,7 @@ source_description description_of(const source& from, const extents& lattice) {
 
 std::vector<propagator> overlap_solver::solve(const source& from, std::span<const double> masses,
                                               const api::rule& wanted) {
-  return guarded([&] {
+  return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     const double rho = state_->options.rho;
     for (std::size_t i = 0; i < masses.size(); ++i)
@@ -357,7 +361,9 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
     overlap_solve_rule how;
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
+    how.interrupted = stops_of_call::question();
     const overlap_solutions quarks = solver.solve(state_->sign, state_->modes, b, list, how);
+    stops_of_call::leave();
     const double seconds = solving.seconds();
     std::vector<propagator> result;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -365,7 +371,7 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
       const overlap_mass_report& told = quarks.report.masses[i];
       solve_report report;
       report.seconds = seconds / static_cast<double>(list.size());
-      for (int n = 0; n < spin_colours; ++n) {
+      for (int n = 0; n < spin_colours; ++n, stops_of_call::ask()) {
         const auto at = static_cast<std::size_t>(n);
         column_result c{.iterated = told.iterated.at(at),
                         .device = told.residual.at(at),

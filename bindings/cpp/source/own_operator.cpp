@@ -99,6 +99,7 @@ struct own_solver::state {
       multigrid_parameters parameters =
           default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
       parameters.seed = options.seed;
+      parameters.between_parts = [] { stops_of_call::ask(); };
       if (options.null_vectors > 0)
         for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
       hierarchy.emplace(called_library(context, m), parameters);
@@ -138,6 +139,7 @@ struct own_solver::state {
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
     how.guess_is_zero = true;
+    how.interrupted = stops_of_call::question();
     const flexible_gcr_parameters parameters{options.directions, 3};
     for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(options.columns)) {
       const int count =
@@ -148,6 +150,7 @@ struct own_solver::state {
       const plaquette::solve_report report =
           cycle ? flexible_gcr(outer, solution, source, how, *cycle, parameters)
                 : flexible_gcr(outer, solution, source, how, any_operator<outer_field>(as_it_is{}), parameters);
+      stops_of_call::leave();
       for (int n = 0; n < count; ++n) {
         const column_report& c = report.columns[static_cast<std::size_t>(n)];
         export_column(x[first + static_cast<std::size_t>(n)], solution, n);

@@ -93,7 +93,7 @@ std::vector<std::complex<double>> propagator::nucleon(int parity, const std::arr
 }
 
 propagator propagator::smeared_sink(const gauge_field& links, double radius, int steps) const {
-  return guarded([&] {
+  return guarded(state_->on, [&] {
     require_same_lattice(state_->on, links.on(), "smeared sink");
     auto s = std::make_shared<propagator::state>(*state_);
     for (spinor_configuration& column : s->columns)
@@ -103,7 +103,8 @@ propagator propagator::smeared_sink(const gauge_field& links, double radius, int
 }
 
 void propagator::write(const std::string& file, propagator_style style, bool replace) const {
-  guarded([&] {
+  guarded(state_->on, [&] {
+    require_name(file);
     const communicator& comm = state_->on.get()->comm;
     std::array<double, 1> size{0.0};  // of all numbers: not finite where one of them is not, or is beyond 1e150
     for (const spinor_configuration& column : state_->columns)
@@ -122,14 +123,15 @@ void propagator::write(const std::string& file, propagator_style style, bool rep
 }
 
 propagator propagator::read(const lattice& on, const std::string& file) {
-  return guarded([&] {
+  return guarded(on, [&] {
+    require_name(file);
     return propagator(std::make_shared<const state>(on, api::source{}, solve_report{},
                                                     read_lime_propagator(file, on.get()->geometry, on.get()->comm)));
   });
 }
 
 void propagator::copy_to(std::span<double> numbers, const spinor_layout& layout) const {
-  guarded([&] {
+  guarded(state_->on, [&] {
     const int columns = static_cast<int>(state_->columns.size());
     array_on_host<double> to(numbers, layout.memory, state_->on, spinor_reals * columns, "array for a propagator");
     require_spinors(to.get(), false, columns, layout, state_->on, "array for a propagator");

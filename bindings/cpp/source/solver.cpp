@@ -131,10 +131,12 @@ struct solver::state {
       stopping_rule how;
       how.tolerance = wanted.tolerance;
       how.limit = wanted.iteration_limit;
+      how.interrupted = stops_of_call::question();
       for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(width)) {
         const std::size_t count = std::min(static_cast<std::size_t>(width), b.size() - first);
         const schur_report report =
             batches->solve(std::span(b).subspan(first, count), std::span(x).subspan(first, count), how);
+        stops_of_call::leave();
         for (std::size_t n = 0; n < count; ++n) {
           const column_report& c = report.columns[n];
           result.columns.push_back({.iterated = c.residual,
@@ -150,7 +152,7 @@ struct solver::state {
     }
     result.seconds = solving.seconds();
     const stopwatch judging;
-    for (std::size_t n = 0; n < b.size(); ++n)
+    for (std::size_t n = 0; n < b.size(); ++n, stops_of_call::ask())
       if (wanted.judge) judge(result.columns[n], x[n], b[n], wanted.tolerance, updates[n]);
     result.judging_seconds = judging.seconds();
     return result;
@@ -292,6 +294,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const latti
                 "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
   multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
   parameters.seed = options.seed;
+  parameters.between_parts = [] { stops_of_call::ask(); };
   if (options.null_vectors > 0)
     for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
   return parameters;
@@ -300,7 +303,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const latti
 }  // namespace
 
 solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options) {
-  return guarded([&] {
+  return guarded(links.on(), [&] {
     require_columns(options.columns);
     require_any_sums(links.on(), "multigrid");
     const stopwatch watch;
@@ -337,7 +340,7 @@ struct dirac_operator::state {
 };
 
 dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, device where)
-    : state_(guarded([&] {
+    : state_(guarded(links.on(), [&] {
         propagator_settings settings =
             settings_of(inner(quarks), plaquette::precision::double_, plaquette::precision::double_);
         settings.columns = 1;
@@ -349,7 +352,7 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
 
 void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
                            bool dagger) const {
-  guarded([&] {
+  guarded(state_->links.on(), [&] {
     const lattice& on = state_->links.on();
     array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input");
     array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output");

@@ -3,18 +3,24 @@
 /// What the objects of plaquette/plaquette.hpp hold.
 #pragma once
 
+#include <omp.h>
+
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bindings/cpp/source/process.hpp"
+#include "bindings/cpp/source/stop.hpp"
 #include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
@@ -27,11 +33,14 @@
 namespace plaquette::api {
 inline namespace v1 {
 
-/// Runs `work`; whatever it throws becomes the one exception of the interface.
+/// Runs `work`; whatever it throws becomes the one exception of the interface, but for a caller's own.
 template <class Work>
 auto guarded(Work&& work) {
+  require_unforked();
   try {
     return work();
+  } catch (const callers_exception& e) {
+    std::rethrow_exception(e.thrown);
   } catch (const error&) {
     throw;
   } catch (const plaquette::error& e) {
@@ -61,17 +70,53 @@ struct lattice::state {
   std::shared_ptr<device_context> gpu{};
 };
 
-/// Does what guarded() does, with the sums that a lattice wants.
+/// Sets the number of threads of this thread's parallel regions, as long as it lives; 0: as it was.
+class threads_of_call {
+ public:
+  explicit threads_of_call(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+    if (omp_get_max_threads() > 1) note_threads();
+  }
+  ~threads_of_call() { omp_set_num_threads(before_); }
+  threads_of_call(const threads_of_call&) = delete;
+  threads_of_call& operator=(const threads_of_call&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Runs `work` as a call that the caller's stop function may end: what was made by then is dropped. Collective.
+template <class Work>
+auto stoppable(const communicator& ranks, Work&& work) {
+  const stops_of_call stops(ranks);
+  try {
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      stops_of_call::leave();
+    } else {
+      auto made = work();
+      stops_of_call::leave();
+      return made;
+    }
+  } catch (...) {
+    stops_of_call::leave();  // a search that was stopped has not found all
+    throw;
+  }
+}
+
+/// Does what guarded() does, with the threads and the sums that a lattice wants, and until the stop function ends it.
 template <class Work>
 auto guarded(const lattice& on, Work&& work) {
   return guarded([&] {
+    const threads_of_call threads(on.get()->threads);
     const cpu::exact_sums exact(on.get()->reproducible);
-    return work();
+    return stoppable(on.get()->comm, work);
   });
 }
 
 struct gauge_field::state {
   std::shared_ptr<const gauge_configuration> links;
+  std::string remark{};
 };
 
 struct propagator::state {
@@ -81,13 +126,16 @@ struct propagator::state {
   std::vector<spinor_configuration> columns;
 };
 
-/// Returns the ranks of a communicator of MPI; without one, this process alone. Collective.
+/// Returns the ranks of a communicator of MPI; without one, this process alone. Throws error(unusable_input) for one
+/// between two groups. Collective.
 communicator ranks_of(const std::optional<int>& fortran_communicator);
 
 inline plaquette::complex<double> inner(const std::complex<double>& z) { return {z.real(), z.imag()}; }
 /// Returns the action in the library's words. Throws error(unusable_input) for numbers that make no sense.
 fermion_action inner(const action& quarks);
 
+/// Throws error(unusable_input) for a name of a file that is empty, or that its user would find cut at a zero.
+void require_name(const std::string& file);
 /// Throws error(unusable_input) for a number of right-hand sides that makes no sense.
 void require_columns(int columns);
 /// Returns |x| over all ranks. Collective.

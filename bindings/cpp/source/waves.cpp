@@ -32,6 +32,15 @@ struct wave_solver::state {
 
 namespace {
 
+/// Does what guarded() does, with the threads of OpenMP.
+template <class Work>
+auto working(Work&& work) {
+  return guarded([&] {
+    const threads_of_call threads(0);
+    return work();
+  });
+}
+
 void require_options(const wave_options& options) {
   constexpr int highest_order = 9, most_columns = 1024;
   if (options.order < 1 || options.order > highest_order)
@@ -143,7 +152,7 @@ void require_room(std::size_t length, std::int64_t size) {
 }  // namespace
 
 wave_solver::wave_solver(const wave_box& box, const wave_options& options)
-    : state_(guarded([&] {
+    : state_(working([&] {
         constexpr int most_cells = 1 << 10;
         for (std::size_t i = 0; i < 3; ++i)
           if (box.cells[i] < 1 || box.cells[i] > most_cells || !(box.low[i] < box.high[i]) ||
@@ -164,15 +173,16 @@ wave_solver::wave_solver(const wave_box& box, const wave_options& options)
       })) {}
 
 wave_solver::wave_solver(const std::string& file, const wave_options& options)
-    : state_(guarded([&] {
+    : state_(working([&] {
         require_options(options);
+        require_name(file);
         const simplex_mesh mesh = read_gmsh(file, 3);
         return solver_on(mesh, std::vector<medium>(mesh.material_tags.size()), options,
                          ranks_of(options.fortran_communicator));
       })) {}
 
 wave_solver::wave_solver(const wave_mesh& mesh, const wave_options& options)
-    : state_(guarded([&] {
+    : state_(working([&] {
         require_options(options);
         const communicator ranks = ranks_of(options.fortran_communicator);
         std::pair<simplex_mesh, std::vector<medium>> made;
@@ -197,7 +207,7 @@ std::int64_t wave_solver::size() const { return state_->options.columns * state_
 double wave_solver::time() const { return state_->solver->time(); }
 
 std::vector<std::array<double, 3>> wave_solver::positions() const {
-  return guarded([&] {
+  return working([&] {
     const dg_domain& domain = state_->domain;
     std::vector<std::array<double, 3>> all;
     for (std::int32_t e = 0; e < domain.elements(); ++e)
@@ -207,7 +217,7 @@ std::vector<std::array<double, 3>> wave_solver::positions() const {
 }
 
 void wave_solver::set_state(std::span<const double> numbers, double time) {
-  guarded([&] {
+  working([&] {
     on_all_ranks_or_none(state_->domain.comm, [&] {
       require_room(numbers.size(), size());
       if (!std::isfinite(time) || !std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); }))
@@ -219,7 +229,7 @@ void wave_solver::set_state(std::span<const double> numbers, double time) {
 }
 
 void wave_solver::get_state(std::span<double> numbers) const {
-  guarded([&] {
+  working([&] {
     on_all_ranks_or_none(state_->domain.comm, [&] { require_room(numbers.size(), size()); });
     const std::lock_guard one_at_a_time(state_->busy);
     state_->solver->get_state(numbers);
@@ -227,14 +237,14 @@ void wave_solver::get_state(std::span<double> numbers) const {
 }
 
 std::vector<double> wave_solver::energies() const {
-  return guarded([&] {
+  return working([&] {
     const std::lock_guard one_at_a_time(state_->busy);
     return state_->solver->energy();
   });
 }
 
 double wave_solver::stable_step() const {
-  return guarded([&] { return stable_time_step(state_->domain); });
+  return working([&] { return stable_time_step(state_->domain); });
 }
 
 namespace {
@@ -272,7 +282,7 @@ verdict judged(const dg_domain& domain, const wave_options& options, std::span<c
 }  // namespace
 
 verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
-  return guarded([&] {
+  return working([&] {
     if (steps < 1 || !(std::isfinite(dt) && dt > 0.0))
       throw error(code::unusable_input, "waves: expected at least one step of a length above 0");
     const std::lock_guard one_at_a_time(state_->busy);

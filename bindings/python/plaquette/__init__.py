@@ -12,22 +12,25 @@ arrays on a GPU, of cupy, torch, jax, numba, or DeviceArray. Axes are named by l
 y, z, t of a site, m of a direction (x, y, z, t), i and j of row and column, s of a spin, c of a colour, n of a right-hand
 side. What is returned has a `verdict`: it is true where the reference operator found the result right.
 
-Objects are context managers; without `with` they end when nothing refers to them. Calls let other Python threads run."""
+Objects are context managers; without `with` they end when nothing refers to them. Calls let other Python threads run, and
+end within a second at Ctrl-C. They belong to their process: they are not pickled or copied, and a child of fork() that has
+lost the library's threads is refused."""
 from __future__ import annotations
 
 import ctypes
+import warnings
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from . import _c
+from . import _c, _values
 from ._arrays import DeviceArray, Given, given
 from ._c import PlaquetteError
 
 __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
            "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Verdict", "Waves", "has_gpu", "krylov",
-           "multigrid", "version"]
+           "multigrid", "stop_function", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"double": 0, "single": 1, "half": 2}
@@ -51,18 +54,28 @@ def has_gpu() -> bool:
     return bool(_c.library.plaquette_has_gpu())
 
 
-def _choice(names: dict[str, int], name: str, what: str) -> int:
-    if name not in names:
-        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected one of {', '.join(names)}, found '{name}'")
-    return names[name]
+def stop_function(goes_on: Callable[[], Any] | None) -> None:
+    """Sets a function that calls of this thread ask while they work, fifty times a second at most; None: none. Where it
+    returns what is false the call raises PlaquetteError of code 6, and what it raises leaves the call. Signals need none:
+    what their handlers raise, as KeyboardInterrupt, ends a call of the main thread. With several ranks all of them stop."""
+    _c.stop_function(goes_on)
+
+
+_choice = _values.choice
+
+
+def _ints(values: Any, count: int, name: str) -> Any:
+    return (ctypes.c_int * count)(*_values.several(values, count, name))
+
+
+def _doubles(values: Any, count: int, name: str) -> Any:
+    return (ctypes.c_double * count)(*_values.several(values, count, name, _values.real))
 
 
 def _pairs(phases: Sequence[complex]) -> Any:
-    if len(phases) != 4:
-        raise PlaquetteError(_c.UNUSABLE_INPUT, f"phases: expected 4, of x, y, z, t, found {len(phases)}")
     pairs = (ctypes.c_double * 2 * 4)()
-    for mu, phase in enumerate(phases):
-        pairs[mu][0], pairs[mu][1] = complex(phase).real, complex(phase).imag
+    for mu, phase in enumerate(_values.several(phases, 4, "phases of x, y, z, t", _values.phase)):
+        pairs[mu][0], pairs[mu][1] = phase.real, phase.imag
     return pairs
 
 
@@ -108,10 +121,36 @@ class Verdict:
         worst = max((c.reference if c.reference == c.reference else float("inf") for c in columns), default=float("inf"))
         return Verdict(code == 0 and all(c.passed for c in columns), worst, max((c.tolerance for c in columns), default=0.0), code, columns)
 
+    @staticmethod
+    def _of_all(verdicts: Sequence["Verdict | None"]) -> "Verdict | None":
+        """Returns the verdict on what is made of several results: it passes where all of them did."""
+        if not verdicts or any(verdict is None for verdict in verdicts):
+            return None
+        different = list({id(verdict): verdict for verdict in verdicts}.values())
+        if len(different) == 1:
+            return different[0]
+        failed = [verdict for verdict in different if not verdict]
+        return Verdict(not failed, max(verdict.worst for verdict in different),
+                       max(verdict.tolerance for verdict in different), failed[0].code if failed else 0,
+                       tuple(column for verdict in different for column in verdict.columns),
+                       f"of {len(different)} results the first that failed: {failed[0]}" if failed else "")
+
+
+def _correlators_in(values: Any) -> list["Correlator"]:
+    """Returns the correlators among arguments of numpy."""
+    if isinstance(values, Correlator):
+        return [values]
+    if isinstance(values, dict):
+        values = values.values()
+    if isinstance(values, (list, tuple)) or type(values) is type({}.values()):
+        return [found for value in values for found in _correlators_in(value)]
+    return []
+
 
 class Correlator(np.ndarray):
-    """Numbers by the time coordinate of the lattice, and the verdict on the propagator that they are made of."""
-    verdict: Verdict
+    """Numbers by the time coordinate of the lattice, and the verdict on the propagators that they are made of: that of a sum
+    passes where those of all terms do."""
+    verdict: Verdict | None
 
     @staticmethod
     def _of(numbers: np.ndarray, verdict: Verdict) -> "Correlator":
@@ -121,6 +160,62 @@ class Correlator(np.ndarray):
 
     def __array_finalize__(self, made_of: Any) -> None:
         self.verdict = getattr(made_of, "verdict", None)
+
+    def _judge(self, made_of: Sequence["Correlator"]) -> None:
+        self.verdict = Verdict._of_all([one.verdict for one in made_of])
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        made_of = _correlators_in(inputs) + _correlators_in(options.get("where"))
+        if method == "at" or options.get("out") is not None:  # what is there may stay
+            made_of += _correlators_in(options.get("out"))
+        plain = lambda values: tuple(v.view(np.ndarray) if isinstance(v, Correlator) else v for v in values)
+        if options.get("out") is not None:
+            given_out = options["out"]
+            options["out"] = plain(given_out)
+        else:
+            given_out = ()
+        if isinstance(options.get("where"), Correlator):
+            options["where"] = options["where"].view(np.ndarray)
+        result = getattr(ufunc, method)(*plain(inputs), **options)
+        for to in given_out:
+            if isinstance(to, Correlator):
+                to._judge(made_of)
+        if method == "at" and isinstance(inputs[0], Correlator):
+            inputs[0]._judge(made_of)
+        several = isinstance(result, tuple)
+        made = []
+        for n, one in enumerate(result if several else (result,)):
+            if n < len(given_out) and given_out[n] is not None:
+                one = given_out[n]
+            elif isinstance(one, np.ndarray) and one.ndim > 0:
+                one = one.view(Correlator)
+                one._judge(made_of)
+            made.append(one)
+        return tuple(made) if several else made[0]
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        made_of = _correlators_in(arguments) + _correlators_in(options)
+        result = super().__array_function__(function, types, arguments, options)
+        if type(result) is np.ndarray and result.ndim > 0 and result.dtype.kind in "fc":
+            result = result.view(Correlator)  # of concatenate and others, which return no subclass
+        for one in _correlators_in(result):
+            one._judge(made_of)
+        if function in (np.copyto, np.put, np.place, np.putmask) and isinstance(arguments[0], Correlator):
+            arguments[0]._judge(made_of)
+        return result
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if _correlators_in(value):
+            self._judge([self, *_correlators_in(value)])
+
+    def __reduce__(self) -> Any:
+        made, arguments, state = super().__reduce__()
+        return made, arguments, (state, self.verdict)
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state[0])
+        self.verdict = state[1]
 
 
 class _Object:
@@ -133,6 +228,10 @@ class _Object:
         handle = getattr(self, "_handle", None)
         if handle is not None and handle.key != 0:
             getattr(_c.library, self._free)(ctypes.byref(handle))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} of plaquette cannot be pickled or copied: it belongs to the library in "
+                        "this process; send arrays or files, and make it anew there")
 
     def __enter__(self) -> Any:
         return self
@@ -154,15 +253,15 @@ class Lattice(_Object):
 
     def __init__(self, extents: Sequence[int], comm: Any = None, grid: Sequence[int] = (0, 0, 0, 0), threads: int = 0,
                  reproducible: bool = False):
-        if len(extents) != 4 or len(grid) != 4:
-            raise PlaquetteError(_c.UNUSABLE_INPUT, f"lattice: expected 4 extents, found {len(extents)}")
-        options = _c.LatticeOptions(grid=(ctypes.c_int * 4)(*grid), threads=threads)
+        lengths = _ints(extents, 4, "extents")
+        options = _c.LatticeOptions(grid=_ints(grid, 4, "grid"), threads=_values.whole(threads, "threads"))
         if comm is not None:
-            options.has_mpi, options.communicator = 1, comm.py2f()
+            options.has_mpi, options.communicator = 1, _values.communicator(comm)
+        exact = _values.flag(reproducible, "reproducible")
         self._handle = _c.Lattice()
-        self.extents = tuple(int(length) for length in extents)
-        _c.call("plaquette_lattice_create_reproducible" if reproducible else "plaquette_lattice_create",
-                ctypes.byref(self._handle), (ctypes.c_int * 4)(*extents), ctypes.byref(options))
+        self.extents = tuple(lengths)
+        _c.call("plaquette_lattice_create_reproducible" if exact else "plaquette_lattice_create",
+                ctypes.byref(self._handle), lengths, ctypes.byref(options))
         local, origin = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
         _c.call("plaquette_lattice_box", self._handle, local, origin)
         self.local: tuple[int, ...] = tuple(local)
@@ -176,7 +275,7 @@ class Lattice(_Object):
 
 def _strides(array: Given, axes: str, lengths: dict[str, int], what: str) -> tuple[Any, int, int, dict[str, int]]:
     """Returns address, reals, first and the strides of the axes in reals: the array is used where it lies."""
-    found = dict(zip(axes, array.shape))
+    found = dict(zip(_values.letters(axes), array.shape))
     if sorted(axes) != sorted(lengths) or array.ndim != len(axes) or found != lengths:
         wanted = ", ".join(f"{axis}={lengths.get(axis, '?')}" for axis in axes)
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected axes {wanted} (letters {''.join(sorted(lengths))}), "
@@ -198,12 +297,13 @@ class Gauge(_Object):
 
     def __init__(self, lattice: Lattice, links: Any, axes: str = "tzyxmij",
                  boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False):
+        _values.instance(lattice, Lattice, "lattice")
         links = given(links, "links")
         if links.dtype not in (np.complex128, np.complex64):
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {links.dtype}")
         lengths = dict(zip("xyzt", lattice.local), m=4, i=3, j=3)
         address, length, first, step = _strides(links, axes, lengths, "links")
-        layout = _c.LinkLayout(number=int(links.dtype == np.complex64) + _c.ON_DEVICE * links.on_device, staggered=int(staggered), first=first,
+        layout = _c.LinkLayout(number=int(links.dtype == np.complex64) + _c.ON_DEVICE * links.on_device, staggered=_values.flag(staggered, "staggered"), first=first,
                                site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
                                direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"],
                                column=step["j"], imaginary=1, boundary_phase=_pairs(boundary_phase))
@@ -211,30 +311,45 @@ class Gauge(_Object):
         self._handle = _c.Gauge()
         _c.call("plaquette_gauge_create", ctypes.byref(self._handle), lattice._handle, address, length,
                 ctypes.byref(layout))
+        self._say_remark()
 
     @classmethod
     def read(cls, file: str, lattice: Lattice | None = None) -> "Gauge":
         """Reads a file of links; without a lattice, on one of its extents in this process."""
+        name = _values.path(file)
         if lattice is None:
             extents = (ctypes.c_int * 4)()
-            _c.call("plaquette_gauge_file_extents", str(file).encode(), extents)
+            _c.call("plaquette_gauge_file_extents", name, extents)
             lattice = Lattice(tuple(extents))
+        _values.instance(lattice, Lattice, "lattice")
         links = cls.__new__(cls)
         links.lattice = lattice
         links._handle = _c.Gauge()
-        _c.call("plaquette_gauge_read", ctypes.byref(links._handle), lattice._handle, str(file).encode())
+        _c.call("plaquette_gauge_read", ctypes.byref(links._handle), lattice._handle, name)
+        links._say_remark()
         return links
+
+    @property
+    def remark(self) -> str:
+        """Returns the sentence on links that were up to 1e-10 off SU(3), as updates in double precision leave them, and
+        were taken back as they came; empty where there were none."""
+        text = ctypes.create_string_buffer(1024)
+        _c.call("plaquette_gauge_remark", self._handle, text, len(text))
+        return text.value.decode()
+
+    def _say_remark(self) -> None:
+        if remark := self.remark:
+            warnings.warn(f"plaquette: {remark}", stacklevel=3)
 
     def write(self, file: str, replace: bool = False) -> None:
         """Writes an ILDG file."""
-        _c.call("plaquette_gauge_write", self._handle, str(file).encode(), int(replace))
+        _c.call("plaquette_gauge_write", self._handle, _values.path(file), _values.flag(replace, "replace"))
 
     def plaquette(self) -> float:
         """Returns the average of Re tr P / 3."""
         average = ctypes.c_double()
         _c.call("plaquette_gauge_plaquette", self._handle, ctypes.byref(average))
         return average.value
-
 
     def _made(self, handle: Any) -> "Gauge":
         links = Gauge.__new__(Gauge)
@@ -243,17 +358,19 @@ class Gauge(_Object):
 
     def smeared(self, kind: str = "stout", steps: int = 1, weight: float = 0.1, spatial: bool = False,
                 alpha: Sequence[float] = (0.75, 0.6, 0.3)) -> "Gauge":
-        """Returns smeared links: stout (weight rho), ape (weight alpha) or hyp (with the three numbers alpha)."""
-        how = _c.Smearing(kind=_choice(_SMEARINGS, kind, "smearing"), steps=steps, spatial=int(spatial), weight=weight,
-                          alpha=(ctypes.c_double * 3)(*alpha))
+        """Returns smeared links: stout (weight rho), ape (weight alpha) or hyp (with the three numbers alpha; not spatial)."""
+        how = _c.Smearing(kind=_choice(_SMEARINGS, kind, "smearing"), steps=_values.whole(steps, "steps"),
+                          spatial=_values.flag(spatial, "spatial"), weight=_values.real(weight, "weight"),
+                          alpha=_doubles(alpha, 3, "alpha"))
         handle = _c.Gauge()
         _c.call("plaquette_gauge_smear", ctypes.byref(handle), self._handle, ctypes.byref(how))
         return self._made(handle)
 
     def flow(self, time: float, step: float = 0.02) -> "Flow":
-        """Returns the gradient flow up to a time. (arXiv:1006.4518)"""
+        """Returns the gradient flow up to a time; the last step may be shorter. (arXiv:1006.4518)"""
+        time, step = _values.real(time, "time"), _values.real(step, "step")
         points, t0, handle = ctypes.c_size_t(), ctypes.c_double(), _c.Gauge()
-        rows = int(np.ceil(time / step * (1.0 - 1e-12))) + 1 if step > 0.0 and 0.0 <= time / step <= 1e6 else 1
+        rows = int(np.ceil(time / step * (1.0 - 1e-12))) + 1 if _values.is_finite_size(time, step) else 1
         history = np.empty((rows, 3))
         _c.call("plaquette_gauge_flow", ctypes.byref(handle), self._handle, time, step,
                 history.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), history.size, ctypes.byref(points),
@@ -264,7 +381,8 @@ class Gauge(_Object):
         """Returns links in Landau or Coulomb gauge. (hep-lat/0104012)"""
         handle, quality, g = _c.Gauge(), (ctypes.c_double * 2)(), np.empty((*self.lattice.shape, 3, 3), np.complex128)
         code = _c.call("plaquette_gauge_fix_by", ctypes.byref(handle), self._handle,
-                       _choice(_CONDITIONS, condition, "gauge"), tolerance, sweep_limit, quality, g.ctypes.data,
+                       _choice(_CONDITIONS, condition, "gauge"), _values.real(tolerance, "tolerance"),
+                       _values.whole(sweep_limit, "sweep_limit"), quality, g.ctypes.data,
                        2 * g.size, numbers_are_there=True)
         return FixedGauge(self._made(handle), quality[0], quality[1], code == 0, g)
 
@@ -303,9 +421,15 @@ class Source:
     links: Gauge | None = None
 
     def _structure(self) -> Any:
-        return _c.Source(kind=_choice(_KINDS, self.kind, "source"), position=(ctypes.c_int * 4)(*self.position),
-                         momentum=(ctypes.c_int * 3)(*self.momentum), steps=self.steps, radius=self.radius,
-                         seed=self.seed)
+        if self.links is not None:
+            _values.instance(self.links, Gauge, "links of the source")
+        return _c.Source(kind=_choice(_KINDS, self.kind, "source"), position=_ints(self.position, 4, "position"),
+                         momentum=_ints(self.momentum, 3, "momentum"), steps=_values.whole(self.steps, "steps"),
+                         radius=_values.real(self.radius, "radius"), seed=_values.seed(self.seed))
+
+
+def _source(source: Any) -> Any:
+    return _values.instance(source, Source, "source")._structure()
 
 
 def _refuse_links_of(source: Source) -> None:
@@ -315,8 +439,11 @@ def _refuse_links_of(source: Source) -> None:
 
 def _action(mass: float, csw: float, csw_temporal: float | None, anisotropy: float, nu: float,
             boundary_phase: Sequence[complex]) -> Any:
-    return _c.Action(mass=mass, csw=csw, csw_temporal=csw if csw_temporal is None else csw_temporal,
-                     anisotropy=anisotropy, nu=nu, boundary_phase=_pairs(boundary_phase))
+    csw = _values.real(csw, "csw")
+    return _c.Action(mass=_values.real(mass, "mass"), csw=csw,
+                     csw_temporal=csw if csw_temporal is None else _values.real(csw_temporal, "csw_temporal"),
+                     anisotropy=_values.real(anisotropy, "anisotropy"), nu=_values.real(nu, "nu"),
+                     boundary_phase=_pairs(boundary_phase))
 
 
 def _spinors(array: Any, lattice: Lattice, axes: str, basis: str, columns: int | None, what: str,
@@ -349,7 +476,8 @@ def _like(array: Any, lattice: Lattice, what: str) -> Any:
 
 
 def _rule(tolerance: float, iteration_limit: int, judge: bool) -> Any:
-    return _c.Rule(tolerance=tolerance, iteration_limit=iteration_limit, judge=int(judge))
+    return _c.Rule(tolerance=_values.real(tolerance, "tolerance"),
+                   iteration_limit=_values.whole(iteration_limit, "iteration_limit"), judge=_values.flag(judge, "judge"))
 
 
 @dataclass(frozen=True)
@@ -385,37 +513,41 @@ class Propagator(_Object):
         """Returns the meson of Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d, number = a + 2 b + 4 c + 8 d. It runs along
         x, y, z or t; the momentum is that of the other three, in this order."""
         direction = _choice(_DIRECTIONS, along, "along")
-        return self._fetch("plaquette_meson_along", (self.lattice.extents[direction],), np.complex128, number, direction,
-                           (ctypes.c_int * 3)(*momentum))
+        return self._fetch("plaquette_meson_along", (self.lattice.extents[direction],), np.complex128,
+                           _values.whole(number, "meson"), direction, _ints(momentum, 3, "momentum"))
 
     def nucleon(self, parity: int = 1, momentum: Sequence[int] = (0, 0, 0)) -> Correlator:
         """Returns the proton of three such quarks, projected by (1 + parity gamma_t) / 2."""
-        return self._fetch("plaquette_nucleon", (self.lattice.extents[3],), np.complex128, parity,
-                           (ctypes.c_int * 3)(*momentum))
+        return self._fetch("plaquette_nucleon", (self.lattice.extents[3],), np.complex128,
+                           _values.whole(parity, "parity"), _ints(momentum, 3, "momentum"))
 
     def smeared_sink(self, links: Gauge, radius: float = 2.0, steps: int = 5) -> "Propagator":
         """Returns the propagator with a sink smeared as Gaussian sources are, with hops of these links."""
         handle = _c.Propagator()
-        _c.call("plaquette_propagator_smear", ctypes.byref(handle), self._handle, links._handle, radius, steps,
-                numbers_are_there=True)
+        _c.call("plaquette_propagator_smear", ctypes.byref(handle), self._handle,
+                _values.instance(links, Gauge, "links")._handle, _values.real(radius, "radius"),
+                _values.whole(steps, "steps"), numbers_are_there=True)
         return Propagator(self.lattice, handle, self.verdict)
 
     def write(self, file: str, style: str = "scidac", replace: bool = False) -> None:
         """Writes a LIME file as Chroma (scidac) or tmLQCD (etmc) has it."""
-        _c.call("plaquette_propagator_write", self._handle, str(file).encode(), _choice(_STYLES, style, "style"),
-                int(replace))
+        _c.call("plaquette_propagator_write", self._handle, _values.path(file), _choice(_STYLES, style, "style"),
+                _values.flag(replace, "replace"))
 
     @classmethod
     def read(cls, file: str, lattice: Lattice) -> "Propagator":
         """Reads a LIME file of either style. Its verdict is false: Solver.judged gives it one."""
         handle = _c.Propagator()
-        _c.call("plaquette_propagator_read", ctypes.byref(handle), lattice._handle, str(file).encode())
+        _c.call("plaquette_propagator_read", ctypes.byref(handle),
+                _values.instance(lattice, Lattice, "lattice")._handle, _values.path(file))
         return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
 
     def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
         """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
         if out is None:
             lengths = dict(zip("xyzt", self.lattice.local), s=4, c=3, n=12)
+            if sorted(_values.letters(axes)) != sorted(lengths):
+                _values.refuse("axes", f"the letters {''.join(lengths)} in any order", axes)
             out = np.empty([lengths[axis] for axis in axes], np.complex128)
         address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True)
         _c.call("plaquette_propagator_copy", self._handle, address, length, ctypes.byref(layout),
@@ -441,7 +573,7 @@ class Solver(_Object):
               judge: bool = True) -> Propagator:
         """Returns the propagator of a source."""
         rule = ctypes.byref(_rule(tolerance, iteration_limit, judge))
-        what = ctypes.byref(source._structure())
+        what = ctypes.byref(_source(source))
         if source.links is not None:
             return self._propagator("plaquette_propagator_solve_smeared", what, source.links._handle, rule)
         return self._propagator("plaquette_propagator_solve", what, rule)
@@ -453,7 +585,8 @@ class Solver(_Object):
 
     def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
         """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
-        rule, what = ctypes.byref(_rule(tolerance, 1, True)), ctypes.byref(source._structure())
+        _values.instance(quark, Propagator, "propagator")
+        rule, what = ctypes.byref(_rule(tolerance, 1, True)), ctypes.byref(_source(source))
         if source.links is not None:
             return self._propagator("plaquette_propagator_judge_smeared", quark._handle, what, source.links._handle, rule)
         return self._propagator("plaquette_propagator_judge", quark._handle, what, rule)
@@ -461,8 +594,9 @@ class Solver(_Object):
     def sequential(self, through: Propagator, meson: int, time: int, momentum: Sequence[int] = (0, 0, 0),
                    tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True) -> Propagator:
         """Returns the propagator of the source e^(ipx) Gamma S(x) on a time slice, S another propagator."""
-        return self._propagator("plaquette_propagator_sequential", through._handle, meson, time,
-                                (ctypes.c_int * 3)(*momentum),
+        return self._propagator("plaquette_propagator_sequential",
+                                _values.instance(through, Propagator, "through")._handle, _values.whole(meson, "meson"),
+                                _values.whole(time, "time"), _ints(momentum, 3, "momentum"),
                                 ctypes.byref(_rule(tolerance, iteration_limit, judge)))
 
     def solve_for(self, b: Any, axes: str | None = None, x: Any = None, tolerance: float = 1e-10,
@@ -470,7 +604,7 @@ class Solver(_Object):
         """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others. Where b is on a
         GPU, so is x."""
         right = given(b, "right-hand sides")
-        axes = axes or ("tzyxsc" if right.ndim == 6 else "ntzyxsc")
+        axes = _values.letters(axes) if axes is not None else ("tzyxsc" if right.ndim == 6 else "ntzyxsc")
         columns = right.shape[axes.index("n")] if "n" in axes and right.ndim == len(axes) else None
         if x is None:
             x = np.empty_like(right.keeps) if not right.on_device else _like(right, self.lattice, "x")
@@ -497,7 +631,7 @@ class Solver(_Object):
         size = 12 * int(np.prod(self.lattice.local))
 
         def solve(vector: np.ndarray) -> np.ndarray:
-            b = np.ascontiguousarray(vector, np.complex128).reshape(*self.lattice.shape, 4, 3)
+            b = _values.numbers(vector, np.complex128, "vector").reshape(*self.lattice.shape, 4, 3)
             solution = self.solve_for(b, tolerance=tolerance)
             solution.verdict.require()
             return solution.x.reshape(-1)
@@ -520,9 +654,10 @@ def krylov(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float |
     """Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over."""
     action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
     options = _c.KrylovOptions(device=_choice(_DEVICES, device, "device"), outer=_choice(_PRECISIONS, outer, "outer"),
-                               inner=_choice(_PRECISIONS, inner, "inner"), columns=columns)
+                               inner=_choice(_PRECISIONS, inner, "inner"),
+                               columns=_values.whole(columns, "columns"))
     handle = _c.Solver()
-    _c.call("plaquette_krylov_create", ctypes.byref(handle), links._handle, ctypes.byref(action), ctypes.byref(options))
+    _c.call("plaquette_krylov_create", ctypes.byref(handle), _values.instance(links, Gauge, "links")._handle, ctypes.byref(action), ctypes.byref(options))
     return Solver(links, handle)
 
 
@@ -532,10 +667,12 @@ def multigrid(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: floa
               seed: int = 1) -> Solver:
     """Returns adaptive multigrid, set up."""
     action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
-    options = _c.MultigridOptions(device=_choice(_DEVICES, device, "device"), levels=levels, null_vectors=null_vectors,
-                                  tune=int(tune), half_cycle=int(half_cycle), columns=columns, seed=seed)
+    options = _c.MultigridOptions(device=_choice(_DEVICES, device, "device"), levels=_values.whole(levels, "levels"),
+                                  null_vectors=_values.whole(null_vectors, "null_vectors"),
+                                  tune=_values.flag(tune, "tune"), half_cycle=_values.flag(half_cycle, "half_cycle"),
+                                  columns=_values.whole(columns, "columns"), seed=_values.seed(seed))
     handle = _c.Solver()
-    _c.call("plaquette_multigrid_create", ctypes.byref(handle), links._handle, ctypes.byref(action),
+    _c.call("plaquette_multigrid_create", ctypes.byref(handle), _values.instance(links, Gauge, "links")._handle, ctypes.byref(action),
             ctypes.byref(options))
     return Solver(links, handle)
 
@@ -547,7 +684,7 @@ class Dirac(_Object):
     def __init__(self, links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None,
                  anisotropy: float = 1.0, nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1),
                  device: str = "cpu"):
-        self.lattice = links.lattice
+        self.lattice = _values.instance(links, Gauge, "links").lattice
         self._handle = _c.Operator()
         action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
         _c.call("plaquette_operator_create", ctypes.byref(self._handle), links._handle, ctypes.byref(action),
@@ -559,17 +696,19 @@ class Dirac(_Object):
     def apply(self, psi: Any, dagger: bool = False, axes: str = "tzyxsc", basis: str = "degrand-rossi") -> Any:
         """Returns M psi, or M^+ psi, in the axes of psi."""
         if not given(psi, "psi").on_device:
-            psi = np.asarray(psi, np.complex128)
+            psi = psi if isinstance(psi, np.ndarray) and psi.dtype == np.complex128 else _values.numbers(
+                psi, np.complex128, "psi")
             if np.empty_like(psi).strides != psi.strides:
                 psi = np.ascontiguousarray(psi)
         out = _like(psi, self.lattice, "psi")
         address, length, layout = _spinors(psi, self.lattice, axes, basis, None, "psi")
         to, _, _ = _spinors(out, self.lattice, axes, basis, None, "result")
-        _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout), int(dagger))
+        _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout),
+                _values.flag(dagger, "dagger"))
         return out
 
     def _on_vector(self, vector: np.ndarray, dagger: bool) -> np.ndarray:
-        psi = np.ascontiguousarray(vector, np.complex128).reshape(*self.lattice.shape, 4, 3)
+        psi = _values.numbers(vector, np.complex128, "vector").reshape(*self.lattice.shape, 4, 3)
         return self.apply(psi, dagger).reshape(-1)
 
     def matvec(self, vector: np.ndarray) -> np.ndarray:
@@ -597,7 +736,7 @@ class Modes:
     passed: bool = False
 
     def _structure(self, lattice: Lattice, what: str) -> tuple[Any, Any]:
-        values = np.ascontiguousarray(self.values, np.float64)
+        values = _values.numbers(self.values, np.float64, what)
         if len(values) == 0:
             return _c.Modes(), None
         vectors = given(self.vectors, what)
@@ -614,15 +753,18 @@ class Overlap(_Object):
     def __init__(self, links: Gauge, rho: float = 1.4, kernel_modes: int = 8, modes: int = 4, *,
                  mode_tolerance: float = 1e-6, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu",
                  seed: int = 1, given: Mapping[str, Modes] | None = None):
-        self.lattice = links.lattice
+        self.lattice = _values.instance(links, Gauge, "links").lattice
         self._handle = _c.Overlap()
-        for kind in given or {}:
+        for kind, modes_of in (given or {}).items():
             _choice(_MODES, kind, "kind of modes")
+            _values.instance(modes_of, Modes, f"modes {kind}")
         parts = [given[kind]._structure(self.lattice, f"modes {kind}") if given and kind in given else (_c.Modes(), None)
                  for kind in _MODES]
-        options = _c.OverlapOptions(device=_choice(_DEVICES, device, "device"), kernel_modes=kernel_modes, modes=modes,
-                                    rho=rho, mode_tolerance=mode_tolerance, boundary_phase=_pairs(boundary_phase),
-                                    seed=seed)
+        options = _c.OverlapOptions(device=_choice(_DEVICES, device, "device"),
+                                    kernel_modes=_values.whole(kernel_modes, "kernel_modes"),
+                                    modes=_values.whole(modes, "modes"), rho=_values.real(rho, "rho"),
+                                    mode_tolerance=_values.real(mode_tolerance, "mode_tolerance"),
+                                    boundary_phase=_pairs(boundary_phase), seed=_values.seed(seed))
         _c.call("plaquette_overlap_create_with_modes", ctypes.byref(self._handle), links._handle, ctypes.byref(options),
                 *(ctypes.byref(part[0]) for part in parts))
 
@@ -649,9 +791,10 @@ class Overlap(_Object):
     def solve(self, source: Source, masses: Sequence[float], tolerance: float = 1e-10, iteration_limit: int = 3000,
               judge: bool = True) -> list[Propagator]:
         """Returns a propagator for each mass; masses ascend."""
-        _refuse_links_of(source)
+        _refuse_links_of(_values.instance(source, Source, "source"))
+        masses = _values.several(masses, None, "masses", _values.real)
         handles = (_c.Propagator * len(masses))()
-        _c.call("plaquette_overlap_solve", handles, self._handle, ctypes.byref(source._structure()),
+        _c.call("plaquette_overlap_solve", handles, self._handle, ctypes.byref(_source(source)),
                 (ctypes.c_double * len(masses))(*masses), len(masses),
                 ctypes.byref(_rule(tolerance, iteration_limit, judge)), numbers_are_there=True)
         quarks = []
@@ -670,7 +813,9 @@ class Waves(_Object):
     _free = "plaquette_waves_free"
 
     def __init__(self, vertices: Any, elements: Any, media: Any = None, **options: Any):
-        points = np.ascontiguousarray(vertices, np.float64)
+        points = _values.numbers(vertices, np.float64, "vertices")
+        if isinstance(elements, np.ma.MaskedArray):
+            _values.refuse("elements", "an array without a mask", type(elements))
         corners, numbers = np.asarray(elements), None
         if points.ndim != 2 or points.shape[1] != 3 or corners.ndim != 2 or corners.shape[1] != 4:
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"waves: expected vertices [n][3] and elements [n][4], found arrays of "
@@ -680,7 +825,7 @@ class Waves(_Object):
                                  f"{len(points) - 1}, found others")
         corners = np.ascontiguousarray(corners, np.int32)
         if media is not None:
-            numbers = np.ascontiguousarray(media, np.float64)
+            numbers = _values.numbers(media, np.float64, "media")
             if numbers.shape != (len(corners), 2):
                 raise PlaquetteError(_c.UNUSABLE_INPUT, f"waves: expected media [{len(corners)}][2], found an array of "
                                      f"shape {numbers.shape}")
@@ -692,26 +837,26 @@ class Waves(_Object):
     def box(cls, cells: Sequence[int] = (4, 4, 4), low: Sequence[float] = (-1, -1, -1), high: Sequence[float] = (1, 1, 1),
             periodic: Sequence[bool] = (False, False, False), **options: Any) -> "Waves":
         """Returns waves on a box of cubes, six tetrahedra each."""
-        if not len(cells) == len(low) == len(high) == len(periodic) == 3:
-            raise PlaquetteError(_c.UNUSABLE_INPUT, "waves: expected three numbers, of x, y, z")
-        box = _c.WaveBox(cells=(ctypes.c_int * 3)(*cells), periodic=(ctypes.c_int * 3)(*map(int, periodic)),
-                         low=(ctypes.c_double * 3)(*low), high=(ctypes.c_double * 3)(*high))
+        box = _c.WaveBox(cells=_ints(cells, 3, "cells"),
+                         periodic=(ctypes.c_int * 3)(*_values.several(periodic, 3, "periodic", _values.flag)),
+                         low=_doubles(low, 3, "low"), high=_doubles(high, 3, "high"))
         return cls.__new__(cls)._make("plaquette_waves_create", ctypes.byref(box), **options)
 
     @classmethod
     def read(cls, file: str, **options: Any) -> "Waves":
         """Returns waves on the tetrahedra of a Gmsh file. One medium fills it."""
-        return cls.__new__(cls)._make("plaquette_waves_create_from_file", str(file).encode(), **options)
+        return cls.__new__(cls)._make("plaquette_waves_create_from_file", _values.path(file), **options)
 
     def _make(self, function: str, shape: Any, equations: str = "acoustics", order: int = 3, columns: int = 1,
               device: str = "cpu", precision: str = "double", upwinding: float = 1.0, absorbing: bool = False,
               comm: Any = None) -> "Waves":
-        how = _c.WaveOptions(equations=_choice(_EQUATIONS, equations, "equations"), order=order, columns=columns,
+        how = _c.WaveOptions(equations=_choice(_EQUATIONS, equations, "equations"),
+                             order=_values.whole(order, "order"), columns=_values.whole(columns, "columns"),
                              device=_choice(_DEVICES, device, "device"),
-                             precision=_choice(_PRECISIONS, precision, "precision"), absorbing=int(absorbing),
-                             upwinding=upwinding)
+                             precision=_choice(_PRECISIONS, precision, "precision"), absorbing=_values.flag(absorbing, "absorbing"),
+                             upwinding=_values.real(upwinding, "upwinding"))
         if comm is not None:
-            how.has_mpi, how.communicator = 1, comm.py2f()
+            how.has_mpi, how.communicator = 1, _values.communicator(comm)
         self._handle, extents = _c.Waves(), (ctypes.c_int64 * 4)()
         _c.call(function, ctypes.byref(self._handle), shape, ctypes.byref(how))
         _c.call("plaquette_waves_extents", self._handle, extents)
@@ -755,15 +900,18 @@ class Waves(_Object):
 
     def set_state(self, state: Any, time: float = 0.0) -> None:
         """Begins with a state [column][field][element][node]."""
-        numbers = np.ascontiguousarray(state, np.float64)
+        numbers = _values.numbers(state, np.float64, "state")
         if numbers.shape != self.shape:
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"state: expected an array of shape {self.shape}, found "
                                  f"{numbers.shape}")
-        _c.call("plaquette_waves_set_state", self._handle, numbers.ctypes.data, numbers.size, time)
+        _c.call("plaquette_waves_set_state", self._handle, numbers.ctypes.data, numbers.size,
+                _values.real(time, "time"))
 
     def state(self, out: np.ndarray | None = None) -> np.ndarray:
         """Returns the state, or puts it into a dense array."""
         out = np.empty(self.shape) if out is None else out
+        if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+            _values.refuse("state", "an array of numpy without a mask", type(out))
         if out.shape != self.shape or out.dtype != np.float64 or not (out.flags.c_contiguous and out.flags.writeable):
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"state: expected a dense float64 array of shape {self.shape} that can "
                                  f"be written, found {out.dtype} of shape {out.shape}")
@@ -773,8 +921,8 @@ class Waves(_Object):
     def advance(self, steps: int = 1, dt: float | None = None, judge: bool = True) -> Verdict:
         """Does time steps, of `stable_step` by default. The last one is repeated by the textbook solver of the CPU."""
         two = (ctypes.c_double * 2)()
-        code = _c.call("plaquette_waves_advance", self._handle, steps, self.stable_step if dt is None else dt, int(judge),
-                       two, numbers_are_there=True)
+        code = _c.call("plaquette_waves_advance", self._handle, _values.whole(steps, "steps", -2**63, 2**63 - 1),
+                       self.stable_step if dt is None else _values.real(dt, "dt"), _values.flag(judge, "judge"), two, numbers_are_there=True)
         failed = _c.library.plaquette_last_message().decode() if code else ""
         return Verdict(code == 0, two[0], two[1], code, (), failed or
                        f"passed, last step against the textbook {two[0]:.2e}, tolerance {two[1]:.2e}")

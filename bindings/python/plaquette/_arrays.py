@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _c
+from . import _c, _values
 from ._c import PlaquetteError
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices of DLPack
@@ -75,6 +75,9 @@ class Given:
     writeable: bool
     keeps: Any
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("the address of an array cannot be pickled or copied")
+
     @property
     def ndim(self) -> int:
         """Returns the number of axes."""
@@ -101,6 +104,8 @@ def given(array: Any, what: str) -> Given:
     """Returns an array of numpy, of the GPU, or what numpy makes one of."""
     if isinstance(array, Given):
         return array
+    if isinstance(array, np.ma.MaskedArray):
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected an array without a mask")
     if not isinstance(array, np.ndarray):
         interface = getattr(array, "__cuda_array_interface__", None)
         if interface is not None:
@@ -126,7 +131,8 @@ class DeviceArray:
     """A dense array on the GPU of this rank. cupy, torch and numba take it by __cuda_array_interface__, jax by DLPack."""
 
     def __init__(self, lattice: Any, shape: tuple[int, ...], dtype: Any = np.complex128):
-        self.shape, self.dtype, self.lattice = tuple(shape), np.dtype(dtype), lattice
+        self.shape = tuple(_values.several(shape, None, "shape", lambda n, name: _values.whole(n, name, 0, 2**40)))
+        self.dtype, self.lattice = np.dtype(dtype), lattice
         forget_unused()
         self.nbytes = self.dtype.itemsize * int(np.prod(self.shape))
         self._handle, address, number = _c.DeviceMemory(), ctypes.c_void_p(), ctypes.c_int()
@@ -137,10 +143,15 @@ class DeviceArray:
     @classmethod
     def of(cls, lattice: Any, array: np.ndarray) -> "DeviceArray":
         """Returns a copy of an array of numpy."""
+        if isinstance(array, np.ma.MaskedArray):
+            _values.refuse("array", "one without a mask", type(array))
         array = np.ascontiguousarray(array)
         made = cls(lattice, array.shape, array.dtype)
         _c.call("plaquette_device_memory_write", made._handle, ctypes.c_void_p(array.ctypes.data), array.nbytes)
         return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a DeviceArray cannot be pickled or copied: its memory is of this process; send numpy() of it")
 
     def numpy(self) -> np.ndarray:
         """Returns a copy in memory of the host."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
+import sys
+import threading
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any
+from typing import Any, Callable
 
 ABI = 1
-SUCCESS, NOT_VERIFIED, UNUSABLE_INPUT, NO_CONVERGENCE = 0, 1, 2, 3
+SUCCESS, NOT_VERIFIED, UNUSABLE_INPUT, NO_CONVERGENCE, INTERRUPTED = 0, 1, 2, 3, 6
 ON_DEVICE = 16
 
 
@@ -19,6 +21,9 @@ class PlaquetteError(RuntimeError):
     def __init__(self, code: int, message: str):
         super().__init__(message)
         self.code = code
+
+    def __reduce__(self) -> Any:  # multiprocessing sends it
+        return type(self), (self.code, str(self))
 
 
 def _open() -> ctypes.CDLL:
@@ -42,6 +47,9 @@ def _open() -> ctypes.CDLL:
 
 class _Handle(ctypes.Structure):
     _fields_ = [("key", c_uint64)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a handle of plaquette cannot be pickled or copied: it names an object of this process")
 
 
 class Lattice(_Handle):
@@ -171,6 +179,8 @@ _declare("plaquette_last_message", result=c_char_p)
 _declare("plaquette_version", result=c_char_p)
 _declare("plaquette_abi")
 _declare("plaquette_has_gpu")
+_StopFunction = ctypes.CFUNCTYPE(c_int, c_void_p)
+_declare("plaquette_stop_function", c_void_p, c_void_p)
 for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
                      ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory),
                      ("waves", Waves)):
@@ -182,6 +192,7 @@ _declare("plaquette_gauge_create", POINTER(Gauge), Lattice, c_void_p, c_size_t, 
 _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
 _declare("plaquette_gauge_file_extents", c_char_p, c_int * 4)
 _declare("plaquette_gauge_write", Gauge, c_char_p, c_int)
+_declare("plaquette_gauge_remark", Gauge, c_char_p, c_size_t)
 _declare("plaquette_gauge_plaquette", Gauge, POINTER(c_double))
 _declare("plaquette_gauge_smear", POINTER(Gauge), Gauge, POINTER(Smearing))
 _declare("plaquette_gauge_flow", POINTER(Gauge), Gauge, c_double, c_double, _numbers, c_size_t, POINTER(c_size_t),
@@ -243,10 +254,70 @@ def text_of(code: int) -> str:
     return library.plaquette_error_text(code).decode()
 
 
+class _Thread(threading.local):
+    """What calls of a thread ask, and what that raised."""
+    goes_on: Callable[[], Any] | None = None
+    raised: BaseException | None = None
+    is_asked = False
+
+
+_thread = _Thread()
+
+
+def _goes_on(data: Any) -> int:
+    """Answers the library. Python runs handlers of signals here, in the main thread. One that raises before the first line
+    is told to sys.unraisablehook, which remembers it for the next question."""
+    try:
+        if _thread.raised is not None:
+            return 0
+        return 1 if _thread.goes_on is None or _thread.goes_on() else 0
+    except BaseException as raised:  # pylint: disable=broad-except
+        _thread.raised = raised
+        return 0
+
+
+_asked = _StopFunction(_goes_on)
+
+
+def stop_function(goes_on: Callable[[], Any] | None) -> None:
+    """Sets the function that calls of this thread ask while they work; see plaquette.stop_function."""
+    if goes_on is not None and not callable(goes_on):
+        raise PlaquetteError(UNUSABLE_INPUT, f"stop function: expected one to call, found {goes_on!r}")
+    _thread.goes_on = goes_on
+
+
+def _stoppable(function: Any, arguments: tuple[Any, ...]) -> int:
+    """Calls a function of the library that asks _goes_on, and raises what that has met."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if (is_main or _thread.goes_on is not None) and not _thread.is_asked:
+        library.plaquette_stop_function(ctypes.cast(_asked, c_void_p), None)
+        _thread.is_asked = True
+    if not is_main:
+        code = function(*arguments)
+    else:
+        before = sys.unraisablehook
+
+        def keep(met: Any) -> None:
+            if met.object is _goes_on or "ctypes callback" in (met.err_msg or ""):
+                _thread.raised = met.exc_value
+            else:
+                before(met)
+
+        sys.unraisablehook = keep
+        try:
+            code = function(*arguments)
+        finally:
+            sys.unraisablehook = before
+    raised, _thread.raised = _thread.raised, None
+    if raised is not None:
+        raise raised
+    return code
+
+
 def call(name: str, *arguments: Any, numbers_are_there: bool = False) -> int:
     """Calls a function and returns its code. Raises where it failed; but a result that did not pass is returned where
-    its numbers are there."""
-    code = getattr(library, name)(*arguments)
+    its numbers are there. What a handler of a signal, as of Ctrl-C, or the stop function raises ends the call."""
+    code = _stoppable(getattr(library, name), arguments)
     if code == SUCCESS or (numbers_are_there and code in (NOT_VERIFIED, NO_CONVERGENCE)):
         return code
     raise PlaquetteError(code, library.plaquette_last_message().decode())
