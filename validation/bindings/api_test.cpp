@@ -16,6 +16,7 @@
 #include "common/algebra/gamma.hpp"
 #include "common/algebra/largest.hpp"
 #include "common/algorithms/batch.hpp"
+#include "common/io/gauge_file.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -33,6 +34,7 @@
 #include "plaquette/own_operator.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
+#include "validation/io/made_files.hpp"
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
 #include "gpu/device/runtime.hpp"
 #endif
@@ -208,6 +210,82 @@ TEST(GaugeField, RefusesWhatIsNone) {
   expect_error(plq::code::unusable_input, "SU(3)", [&] { plq::gauge_field(lattice, numbers, dense); });
   expect_error(plq::code::unusable_input, "no/such", [&] { plq::gauge_field::read(lattice, "no/such"); });
   expect_error(plq::code::unusable_input, "even extents", [] { plq::lattice({4, 4, 5, 4}); });
+}
+
+/// Returns an array whose second row of some links is longer: 2 excess off SU(3).
+array off_su3(array numbers, double excess) {
+  for (const std::size_t link : {3u, 40u, 41u})
+    for (std::size_t n = 6; n < 12; ++n) numbers[18 * link + n] *= 1.0 + excess;
+  return numbers;
+}
+
+TEST(GaugeField, TakesBackLinksThatUpdatesLeft) {
+  const auto layout = plq::link_layout::dense(small);
+  const plq::lattice lattice(small);
+  const array right = dense_array(weak_links(small));
+  made::folder folder;
+  EXPECT_EQ(plq::gauge_field(lattice, right, layout).remark(), "");
+  for (const double excess : {1e-13, 1e-12, 4e-11}) {
+    const plq::gauge_field links(lattice, off_su3(right, excess), layout);
+    EXPECT_NE(links.remark().find("3 links were up to"), std::string::npos) << links.remark();
+    links.write(folder.file("taken-back"), true);
+    EXPECT_LE(read_gauge(folder.file("taken-back"), lattice_geometry(small), {}).header.distance_from_su3, 1e-14);
+    EXPECT_NEAR(links.plaquette(), plq::gauge_field(lattice, right, layout).plaquette(), 4 * excess);
+  }
+  expect_error(plq::code::unusable_input, "SU(3)", [&] { plq::gauge_field(lattice, off_su3(right, 1e-10), layout); });
+}
+
+TEST(GaugeField, OfSinglePrecisionIsFixedAndWritten) {
+  const auto layout = plq::link_layout::dense(small);
+  const array numbers = dense_array(weak_links(small));
+  const std::vector<float> floats(numbers.begin(), numbers.end());
+  const plq::gauge_field links(plq::lattice(small), floats, layout);
+  made::folder folder;
+  links.write(folder.file("thin"));
+  for (const auto condition : {plq::gauge_condition::landau, plq::gauge_condition::coulomb}) {
+    const plq::gauge_field fixed = links.fixed(condition, 1e-8).links;
+    fixed.write(folder.file("fixed"), true);
+    const auto read = plq::gauge_field::read(plq::lattice(small), folder.file("fixed"));
+    EXPECT_EQ(read.plaquette(), fixed.plaquette());
+    EXPECT_NEAR(fixed.plaquette(), links.plaquette(), 0x1p-24);
+  }
+  using enum plq::smearing_kind;
+  for (const plq::link_smearing& how :
+       {plq::link_smearing{.kind = stout}, plq::link_smearing{.kind = ape},
+        plq::link_smearing{.kind = ape, .spatial = true}, plq::link_smearing{.kind = hyp}})
+    links.smeared(how).write(folder.file("smeared"), true);
+  links.flow(0.02, 0.02).links.write(folder.file("flowed"));
+}
+
+TEST(StopFunction, EndsACallAndNoOther) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  plq::solver solver = plq::make_propagator_solver(links, {.mass = mass, .csw = csw}, {.device = where});
+  const plq::rule endless{.tolerance = 1e-300, .iteration_limit = 100000000};
+  int asked = 0;
+  plq::stop_function([&] { return ++asked < 1; });
+  expect_error(plq::code::interrupted, "stop function", [&] { solver.solve({}, endless); });
+  EXPECT_EQ(asked, 1);
+  plq::stop_function([]() -> bool { throw std::domain_error("of its own"); });
+  EXPECT_THROW(links.flow(1000.0), std::domain_error);
+  EXPECT_THROW(solver.solve({}, endless), std::domain_error);
+  asked = 0;
+  plq::stop_function([&] { return ++asked > 0; });
+  EXPECT_TRUE(solver.solve({}).verdict().passed);
+  EXPECT_GE(asked, 1);
+  plq::stop_function(nullptr);
+  EXPECT_TRUE(solver.solve({}).verdict().passed);
+}
+
+TEST(Names, ThatNoFileHasAreRefused) {
+  const plq::lattice lattice(small);
+  const plq::gauge_field links = field_of(weak_links(small));
+  for (const std::string& name : {std::string(), std::string("a\0b", 3)}) {
+    expect_error(plq::code::unusable_input, "name of a file", [&] { links.write(name); });
+    expect_error(plq::code::unusable_input, "name of a file", [&] { plq::gauge_field::read(lattice, name); });
+    expect_error(plq::code::unusable_input, "name of a file", [&] { plq::gauge_field::extents_in(name); });
+    expect_error(plq::code::unusable_input, "name of a file", [&] { plq::propagator::read(lattice, name); });
+    expect_error(plq::code::unusable_input, "name of a file", [&] { plq::wave_solver(name, {}); });
+  }
 }
 
 TEST(Propagator, IsThatOfTheLibrary) {
@@ -532,8 +610,30 @@ TEST(OwnOperator, ThatIsNoneIsRefused) {
     }
   };
   expect_refused("nearest sites", joins_corners, {.null_vectors = 1});
-  expect_error(plq::code::internal_error, "of its own",
-               [&] { plq::own_solver(lattice, [](auto, auto) { throw std::runtime_error("of its own"); }); });
+}
+
+TEST(OwnOperator, ThrowsWhatItsCallerThrew) {
+  struct of_its_own {
+    int number;
+  };
+  try {
+    plq::own_solver(plq::lattice(small), [](auto, auto) { throw of_its_own{7}; });
+    FAIL() << "nothing was thrown";
+  } catch (const of_its_own& e) {
+    EXPECT_EQ(e.number, 7);
+  }
+  bool fails = false;
+  plq::own_solver solver(plq::lattice(small),
+                         [&](auto out, auto in) {
+                           if (fails) throw std::domain_error("later");
+                           own_dirac{}(out, in);
+                         },
+                         {.levels = 1, .columns = 1});
+  array b(24 * 512, 1.0), x(b.size());
+  fails = true;
+  EXPECT_THROW(solver.solve(x, b, 1, plq::spinor_layout::dense(small)), std::domain_error);
+  fails = false;  // and it can be used again
+  EXPECT_TRUE(solver.solve(x, b, 1, plq::spinor_layout::dense(small), {.tolerance = 1e-6}).verdict().passed);
 }
 #endif
 
@@ -883,9 +983,12 @@ TEST(Flow, AndSmearingAreThoseOfTheLibrary) {
   EXPECT_EQ(flow.history.size(), plq::flow_points(0.1, 0.03));
   EXPECT_FALSE(flow.t0.has_value());
   cpu::gradient_flow by_hand(links, {});
-  for (int n = 0; n < 4; ++n) by_hand.advance(0.03);
+  for (int n = 0; n < 3; ++n) by_hand.advance(0.03);
+  by_hand.advance(0.1 - by_hand.time());
   const auto measured = cpu::measure_field_strength(by_hand.links(), {});
-  EXPECT_EQ(flow.history[4].time, by_hand.time());
+  EXPECT_EQ(flow.history[4].time, 0.1);
+  EXPECT_EQ(field.flow(0.1, 0.2).history.back().time, 0.1);
+  EXPECT_EQ(field.flow(0.06, 0.02).history.back().time, 0.06);
   EXPECT_EQ(flow.history[4].energy_density, measured.energy_density);
   EXPECT_EQ(flow.history[4].charge, measured.charge);
   EXPECT_EQ(flow.links.plaquette(), cpu::average_plaquette(by_hand.links(), {}));
@@ -899,6 +1002,7 @@ TEST(Flow, AndSmearingAreThoseOfTheLibrary) {
             plaquette_of(cpu::ape_smeared(links, {2, 0.4, false}, {})));
   EXPECT_EQ(field.smeared({.kind = hyp}).plaquette(), plaquette_of(cpu::hyp_smeared(links, {}, {})));
   expect_error(plq::code::unusable_input, "weights", [&] { field.smeared({.kind = ape, .weight = 1.5}); });
+  expect_error(plq::code::unusable_input, "HYP", [&] { field.smeared({.kind = hyp, .spatial = true}); });
 }
 
 /// Where nothing depends on the place, smearing the sink is smearing the source.

@@ -110,6 +110,8 @@ static void wrong_links(plaquette_lattice lattice) {
   free(u);
 }
 
+static int never_goes_on(void* asked) { return ++*(int*)asked < 1; }
+
 static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_solver solver;
   plaquette_propagator quark;
@@ -191,6 +193,14 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   REFUSED(plaquette_gauge_smear(&made, gauge, &smearing), "smearing");
   smearing.kind = PLAQUETTE_APE, smearing.weight = NAN;
   REFUSED(plaquette_gauge_smear(&made, gauge, &smearing), "weights");
+  smearing.kind = PLAQUETTE_HYP, smearing.weight = 0.1, smearing.spatial = 1;
+  REFUSED(plaquette_gauge_smear(&made, gauge, &smearing), "HYP");
+  char remark[200] = "?";
+  OK(plaquette_gauge_remark(gauge, remark, sizeof remark));
+  if (remark[0] != '\0') ++failures, fprintf(stderr, "there is a remark: %s\n", remark);
+  REFUSED(plaquette_gauge_remark(gauge, NULL, 5), "text");
+  REFUSED(plaquette_gauge_remark(gauge, remark, 0), "room");
+  REFUSED(plaquette_gauge_write(gauge, "", 1), "name of a file");
   size_t points = 0;
   double history[9], t0 = 0.0, quality[2];
   REFUSED(plaquette_gauge_flow(&made, gauge, 1.0, 0.0, history, 9, &points, &t0), "step");
@@ -210,6 +220,13 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   OK(plaquette_gauge_free(&made));
 
   /* And what is right is solved. */
+  plaquette_rule endless = PLAQUETTE_RULE_DEFAULTS;
+  endless.tolerance = 1e-300, endless.iteration_limit = 100000000;
+  int asked = 0;
+  OK(plaquette_stop_function(never_goes_on, &asked));
+  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &endless, results), PLAQUETTE_INTERRUPTED, "stop function");
+  OK(plaquette_stop_function(NULL, NULL));
+  if (asked != 1) ++failures, fprintf(stderr, "the stop function was asked %d times\n", asked);
   OK(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results));
   if (!results[0].passed || !(results[0].reference <= 1.1e-10)) ++failures, fprintf(stderr, "the solve did not pass\n");
   /* A propagator is judged with the source that it has: of these links, or of smeared ones. */

@@ -1,7 +1,22 @@
 ! SPDX-License-Identifier: BSD-3-Clause
+! What a call asks while it works.
+module stop_functions
+  use, intrinsic :: iso_c_binding
+  implicit none
+contains
+  integer(c_int) function never(data) bind(c)
+    type(c_ptr), value :: data
+    integer(c_int), pointer :: asked
+    call c_f_pointer(data, asked)
+    asked = asked + 1
+    never = 0
+  end function
+end module
+
 ! A Fortran program from its own array to a pion correlator, refused calls on the way. Argument: a file for the links.
 program own_array
   use plaquette
+  use stop_functions
   implicit none
   integer(c_int), parameter :: extents(4) = [4, 4, 4, 8]
   ! t comes first here, and directions are arrays of their own.
@@ -21,6 +36,7 @@ program own_array
   complex(c_double_complex) :: baryon(8)
   integer(c_size_t) :: points
   integer(c_int) :: code
+  integer(c_int), target :: asked = 0
   integer(c_int) :: found(4)
   integer :: mu, x, y, z, t, n, spin, colour
   real(c_double) :: a, b, worst
@@ -67,6 +83,19 @@ program own_array
   call check(plaquette_gauge_flow(freed, gauge, 0.04_c_double, 0.02_c_double, history, 9_c_size_t, points, average))
   call require(points == 3 .and. history(8) < history(2), 'the flow lowers the energy density')
   call check(plaquette_gauge_free(freed))
+
+  ! A call that would take minutes ends at the word of its stop function. Links in SU(3) have no remark.
+  call check(plaquette_propagator_free(quark))
+  call check(plaquette_stop_function(c_funloc(never), c_loc(asked)))
+  rule%tolerance = 1e-300_c_double
+  rule%iteration_limit = 100000000
+  code = plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results)
+  call require(code == plaquette_interrupted .and. asked == 1, 'the stop function ends the call')
+  call check(plaquette_stop_function(c_null_funptr, c_null_ptr))
+  rule = plaquette_rule(tolerance=1e-12_c_double)
+  call check(plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results))
+  call require(len(plaquette_gauge_remark(gauge)) == 0, 'there is no remark')
+  call require(plaquette_gauge_write(gauge, 'a' // c_null_char // 'b', 1) == plaquette_unusable_input, 'a zero in a name')
 
   ! M times a column is its source.
   spinors = plaquette_spinors_of_fortran(extents)

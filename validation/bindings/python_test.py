@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Python package: arrays of any strides, verdicts, errors, handles, threads, scipy. Numbers are those of the C library,
 which other tests compare with the suite's."""
+import copy
 import gc
 import os
+import pathlib
+import pickle
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import zipfile
 
@@ -64,6 +69,16 @@ class OnlyDlpack:
 
     def __init__(self, array):
         self.array, self.__dlpack__, self.__dlpack_device__ = array, array.__dlpack__, array.__dlpack_device__
+
+
+class Between:
+    """An intercommunicator as mpi4py has it."""
+
+    def Is_inter(self):
+        return True
+
+    def py2f(self):
+        return 0
 
 
 class Calls(unittest.TestCase):
@@ -142,7 +157,9 @@ class Calls(unittest.TestCase):
 
     def test_links_flow_and_are_smeared_and_fixed(self):
         flow = self.links.flow(0.05, 0.02)
-        self.assertEqual(flow.times.tolist(), [0.0, 0.02, 0.04, 0.06])
+        self.assertEqual(flow.times.tolist(), [0.0, 0.02, 0.04, 0.05])
+        self.assertEqual([self.links.flow(time, step).times[-1] for time, step in ((1.0, 0.3), (0.1, 0.2), (0.5, 0.02))],
+                         [1.0, 0.1, 0.5])
         self.assertTrue((np.diff(flow.energies) < 0.0).all())
         self.assertIsNone(flow.t0)
         self.assertGreater(flow.links.plaquette(), self.links.plaquette())
@@ -154,7 +171,9 @@ class Calls(unittest.TestCase):
         self.assertAlmostEqual(fixed.links.plaquette(), self.links.plaquette(), delta=1e-13)
         self.assertFalse(self.links.fixed(sweep_limit=1).converged)
         for refused in (lambda: self.links.flow(1.0, -1.0), lambda: self.links.flow(np.nan),
-                        lambda: self.links.smeared("ape", weight=2.0), lambda: self.links.fixed("axial")):
+                        lambda: self.links.smeared("ape", weight=2.0),
+                        lambda: self.links.smeared("hyp", spatial=True),
+                        lambda: self.links.smeared("hyp", alpha=(0.75, 0.6)), lambda: self.links.fixed("axial")):
             with self.assertRaises(plaquette.PlaquetteError):
                 refused()
 
@@ -440,6 +459,195 @@ class Calls(unittest.TestCase):
         light.set_state(wave, time=0.25)
         self.assertTrue(light.advance(10))
         np.testing.assert_allclose(light.state()[0, 4], np.sin(np.pi * (light.positions[..., 0] - light.time + 0.25)), atol=2e-2)
+
+    def test_what_belongs_to_this_process_is_not_copied(self):
+        objects = [self.lattice, self.links, self.solver, self.quark, plaquette.Dirac(self.links, MASS),
+                   plaquette.Waves.box((1, 1, 1)), self.links._handle, plaquette.Source(links=self.links),
+                   self.links.flow(0.0), self.links.fixed(sweep_limit=1), _arrays.given(self.array, "links"),
+                   plaquette.Overlap.__new__(plaquette.Overlap), plaquette.DeviceArray.__new__(plaquette.DeviceArray)]
+        for one in objects:
+            for copied in (pickle.dumps, copy.deepcopy) if isinstance(one, (plaquette.Source, plaquette.Flow,
+                                                                            plaquette.FixedGauge)) else (
+                                                               pickle.dumps, copy.copy, copy.deepcopy):
+                with self.subTest(one=type(one), how=copied.__name__), self.assertRaises(TypeError) as raised:
+                    copied(one)
+                self.assertIn("cannot be pickled or copied", str(raised.exception))
+        before = self.links.plaquette()
+        gc.collect()
+        self.assertEqual(self.links.plaquette(), before)
+
+    def test_what_is_numbers_alone_is_copied(self):
+        pion = self.quark.pion()
+        try:
+            self.solver.solve(plaquette.Source(position=(0, 0, 0, 8)))
+        except plaquette.PlaquetteError as error:
+            refused = error
+        for copied in (copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))):
+            other = copied(pion)
+            np.testing.assert_array_equal(other, pion)
+            self.assertEqual(other.verdict, pion.verdict)
+            self.assertEqual(copied(self.quark.verdict), self.quark.verdict)
+            self.assertEqual(copied(plaquette.Source("wall", seed=3)), plaquette.Source("wall", seed=3))
+            self.assertEqual((str(copied(refused)), copied(refused).code), (str(refused), 2))
+
+    def test_sums_of_correlators_have_the_verdict_of_all_terms(self):
+        good, bad = self.quark.pion(), self.solver.solve(plaquette.Source(), iteration_limit=2).pion()
+        other = self.solver.solve(plaquette.Source(position=(0, 0, 0, 1))).pion()
+        self.assertTrue(good.verdict and other.verdict and (good + other).verdict)
+        self.assertEqual(len((good + other).verdict.columns), 24)
+        self.assertEqual(len((good + 2.0 * good).verdict.columns), 12)
+        summed, filled, copied = good.copy(), good.copy(), good.copy()
+        summed += bad
+        filled[2:] = bad[2:]
+        np.copyto(copied, bad)
+        made = [good + bad, bad + good, sum([good, bad]), good - bad, np.add(np.asarray(good), bad), good / bad, summed, filled,
+                copied, np.concatenate([good, bad]), np.stack([good, bad]), np.stack([good, bad]).mean(axis=0), np.log(bad),
+                np.add(good, 1.0, out=bad.copy(), where=good > 0.0), bad[::-1], np.roll(bad, 1), divmod(good, bad)[0]]
+        for n, one in enumerate(made):
+            with self.subTest(n=n):
+                self.assertIsInstance(one, plaquette.Correlator)
+                self.assertFalse(one.verdict)
+        with self.assertRaises(plaquette.PlaquetteError):
+            (good + bad).verdict.require()
+        for one in (np.log(good), np.concatenate([good, other]), good[::-1] + other, np.roll(good, 2), good.mean(keepdims=True)):
+            self.assertTrue(one.verdict)
+
+    def test_arguments_that_c_would_cut_are_refused(self):
+        lattice, links, solver, quark = self.lattice, self.links, self.solver, self.quark
+        masked = np.ma.masked_array(self.array, mask=np.zeros(self.array.shape, bool))
+        b = np.ones((*lattice.shape, 4, 3), complex)
+        waves = plaquette.Waves.box((1, 1, 1))
+        refused = [
+            lambda: plaquette.Lattice((2**32 + 4, 4, 4, 4)), lambda: plaquette.Lattice((4, 4, 4, 4), threads=2**40),
+            lambda: plaquette.Lattice((4, 4, 4, 4), threads=2**32 + 1), lambda: plaquette.Lattice((4.0, 4, 4, 4)),
+            lambda: plaquette.Lattice("4448"), lambda: plaquette.Lattice((4, 4, 4, 4), grid=(1, 1, 1)),
+            lambda: plaquette.Lattice((4, 4, 4, 4), grid=(2**32 + 1, 1, 1, 1)),
+            lambda: plaquette.Lattice((4, 4, 4, 4), comm=1), lambda: plaquette.Lattice((4, 4, 4, 4), comm=Between()), lambda: plaquette.Lattice((4, 4, 4, 4), reproducible="no"),
+            lambda: plaquette.Gauge(lattice, masked), lambda: plaquette.Gauge(lattice, None),
+            lambda: plaquette.Gauge(None, self.array), lambda: plaquette.Gauge(lattice, self.array, axes=None),
+            lambda: plaquette.Gauge(lattice, self.array, staggered=2), lambda: links.write(None), lambda: links.write("a\0b"),
+            lambda: links.write(""), lambda: links.write(3), lambda: plaquette.Gauge.read(None),
+            lambda: plaquette.Gauge.read("a\0b", lattice), lambda: links.smeared("hyp", steps=2**32 + 1),
+            lambda: links.smeared("stout", steps=1.5), lambda: links.smeared(["stout"]), lambda: links.flow("1"),
+            lambda: links.flow(None), lambda: links.fixed(sweep_limit=2**32 + 1),
+            lambda: solver.solve(plaquette.Source(position=(0, 0, 0))),
+            lambda: solver.solve(plaquette.Source(position=(0, 0, 0, 2**32))),
+            lambda: solver.solve(plaquette.Source("z2", seed=2**64)), lambda: solver.solve(plaquette.Source("z2", seed=-1)),
+            lambda: solver.solve(plaquette.Source("wall", momentum=(2**32, 0, 0))),
+            lambda: solver.solve(plaquette.Source("wall", momentum=(1, 0))), lambda: solver.solve(None),
+            lambda: solver.solve(plaquette.Source(), iteration_limit=2**32 + 1),
+            lambda: solver.solve(plaquette.Source(), tolerance="1e-8"), lambda: solver.solve(plaquette.Source(), judge=2),
+            lambda: solver.solve(plaquette.Source(links=3)), lambda: solver.solve_for(np.ma.masked_array(b)),
+            lambda: solver.solve_for(b, x=np.ma.masked_array(b)), lambda: solver.solve_for(b, axes=3),
+            lambda: solver.sequential(quark, 15, 2**32), lambda: solver.sequential(None, 15, 0),
+            lambda: solver.judged(None, plaquette.Source()), lambda: quark.meson(15, (2**40, 0, 0)),
+            lambda: quark.meson(2**32 + 15), lambda: quark.meson(15, (0, 0)), lambda: quark.nucleon(2**32 + 1),
+            lambda: quark.write(None), lambda: quark.write("a\0b"), lambda: quark.smeared_sink(None),
+            lambda: quark.smeared_sink(links, steps=2**32), lambda: quark.columns(axes="xyz"),
+            lambda: plaquette.Propagator.read(None, lattice), lambda: plaquette.krylov(None, 0.1),
+            lambda: plaquette.krylov(links, "0.1"), lambda: plaquette.krylov(links, 0.1, columns=2**32 + 12),
+            lambda: plaquette.krylov(links, 0.1, boundary_phase=(1, 1, 1)),
+            lambda: plaquette.multigrid(links, 0.1, seed=2**64), lambda: plaquette.multigrid(links, 0.1, levels=2**32 + 2),
+            lambda: plaquette.Overlap(links, seed=-1), lambda: plaquette.Overlap(links, modes=2**32),
+            lambda: plaquette.Dirac(links, 0.1).apply(np.ma.masked_array(b)),
+            lambda: plaquette.Dirac(links, 0.1).apply(b, dagger="yes"), lambda: plaquette.Waves.box((2**32 + 1, 1, 1)),
+            lambda: plaquette.Waves.box((1, 1, 1), order=2**32 + 1), lambda: plaquette.Waves.box((1, 1)),
+            lambda: plaquette.Waves.read(None), lambda: waves.set_state(np.ma.masked_array(waves.state())),
+            lambda: waves.set_state(waves.state() + 0j), lambda: waves.advance(1.5), lambda: waves.advance(2**64 + 1)]
+        for n, call in enumerate(refused):
+            with self.subTest(n=n), self.assertRaises(plaquette.PlaquetteError) as raised:
+                call()
+            self.assertEqual(raised.exception.code, 2)
+        self.assertFalse(any(os.path.exists(name) for name in ("None", "a", "3")))
+        with tempfile.TemporaryDirectory() as folder:
+            links.write(pathlib.Path(folder) / "links")
+            self.assertEqual(plaquette.Gauge.read(os.fsencode(os.path.join(folder, "links"))).plaquette(), links.plaquette())
+
+    def test_links_that_updates_left_off_su3_are_taken_back(self):
+        drifted = self.array.copy()
+        drifted[1, 2, 3, 0, 2, 1] *= 1.0 + 1e-12
+        self.assertEqual(self.links.remark, "")
+        with self.assertWarnsRegex(UserWarning, "1 links were up to 2.0e-12 off SU"):
+            links = plaquette.Gauge(self.lattice, drifted)
+        self.assertIn("taken back", links.remark)
+        self.assertAlmostEqual(links.plaquette(), self.links.plaquette(), delta=1e-14)
+        drifted[1, 2, 3, 0, 2, 1] *= 1.0 + 1e-10
+        with self.assertRaises(plaquette.PlaquetteError):
+            plaquette.Gauge(self.lattice, drifted)
+
+    def test_a_fork_is_refused_and_threads_are_as_many_as_a_lattice_has(self):
+        program = """if True:
+            import os, sys, numpy as np, plaquette
+            threads = int(sys.argv[1])
+            lattice = plaquette.Lattice((4, 4, 4, 4), threads=threads)
+            links = np.zeros((4, 4, 4, 4, 4, 3, 3), complex); links[...] = np.eye(3)
+            def work():
+                gauge = plaquette.Gauge(lattice, links)
+                solver = plaquette.krylov(gauge, 0.3)
+                gauge.smeared("hyp"); gauge.flow(0.02); gauge.fixed(); plaquette.Dirac(gauge, 0.3)
+                return solver.solve(plaquette.Source()).pion()[0]
+            own = {int(n) for n in os.listdir("/proc/self/task")}
+            first = work()
+            made = {int(n) for n in os.listdir("/proc/self/task")} - own
+            print("made", len(made), flush=True)
+            if os.fork() == 0:
+                try:
+                    print("child works" if work() == first else "child is wrong", flush=True)
+                except plaquette.PlaquetteError as error:
+                    print("child refused", error.code, error, flush=True)
+                del lattice
+                sys.exit()
+            os.wait()
+            print("parent works" if work() == first else "parent is wrong")
+        """
+        environment = {**os.environ, "OMP_NUM_THREADS": "3", "OMP_DYNAMIC": "false"}
+        for threads, made, child in ((1, "made 0", "child works"), (2, "made 1", "child refused 7"),
+                                     (0, "made 2", "child refused 7")):
+            with self.subTest(threads=threads):
+                run = subprocess.run([sys.executable, "-B", "-c", program, str(threads)], stdout=subprocess.PIPE, text=True,
+                                     env=environment, timeout=60)
+                lines = run.stdout.splitlines()
+                self.assertEqual((run.returncode, len(lines)), (0, 3), run.stdout)
+                self.assertEqual((lines[0], lines[2]), (made, "parent works"))
+                self.assertTrue(lines[1].startswith(child), lines[1])
+
+    def test_signals_and_stop_functions_end_calls(self):
+        class Alarm(Exception):
+            pass
+
+        def ring(*_):
+            raise Alarm()
+
+        # No residual of doubles is 1e-300: solvers try on until none falls any more.
+        lattice = plaquette.Lattice((8, 8, 8, 8))
+        links = plaquette.Gauge(lattice, smooth_links((8, 8, 8, 8)))
+        solver = plaquette.krylov(links, -1.0)
+        endless = [lambda: solver.solve(plaquette.Source(), tolerance=1e-300, iteration_limit=10**8),
+                   lambda: links.flow(1000.0), lambda: links.smeared("stout", steps=10**6)]
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            for n, work in enumerate(endless):
+                with self.subTest(n=n):
+                    signal.setitimer(signal.ITIMER_REAL, 0.1)
+                    begin = time.monotonic()
+                    with self.assertRaises(Alarm):
+                        work()
+                    self.assertLess(time.monotonic() - begin, 2.0)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+        asked = []
+        plaquette.stop_function(lambda: asked.append(1) or len(asked) < 2)
+        try:
+            with self.assertRaises(plaquette.PlaquetteError) as raised:
+                endless[0]()
+            self.assertEqual((raised.exception.code, len(asked)), (6, 2))
+            plaquette.stop_function(lambda: {}["a key of its own"])
+            with self.assertRaises(KeyError):
+                endless[1]()
+        finally:
+            plaquette.stop_function(None)
+        self.assertTrue(self.solver.solve(plaquette.Source()).verdict)
 
     def test_threads_solve_at_once(self):
         pions = [None] * 3

@@ -31,7 +31,8 @@ class stops_of_call::asker {
     if (stops_) return true;
     if (ranks_.size() == 1) {
       constexpr double interval = 0.02;
-      if (since_.seconds() < interval) return false;
+      if (was_asked_ && since_.seconds() < interval) return false;
+      was_asked_ = true;
       since_ = stopwatch();
       return stops_ = !goes_on();
     }
@@ -70,7 +71,7 @@ class stops_of_call::asker {
   std::exception_ptr thrown_{};
   stopwatch since_{};
   int calls_ = 0, stride_ = 1;
-  bool stops_ = false;
+  bool stops_ = false, was_asked_ = false;
 };
 
 stops_of_call::asker*& stops_of_call::current() {
