@@ -114,6 +114,23 @@ static int waves_are_right(const plaquette_lattice_options* ranks) {
 }
 
 #ifdef WITH_MPI
+static int goes_on_but_for_rank_1(void* unused) { return unused != NULL || rank != 1; }
+
+/* One rank that stops stops all. */
+static int ends_on_all_ranks(plaquette_solver solver) {
+  int size;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) return 1;
+  plaquette_rule rule = PLAQUETTE_RULE_DEFAULTS;
+  rule.tolerance = 1e-300, rule.iteration_limit = 100000000;
+  plaquette_propagator quark;
+  CHECK(plaquette_stop_function(goes_on_but_for_rank_1, NULL));
+  const int code = plaquette_propagator_solve(&quark, solver, NULL, &rule, NULL);
+  CHECK(plaquette_stop_function(NULL, NULL));
+  if (code != PLAQUETTE_INTERRUPTED) fprintf(stderr, "rank %d: a call that was to stop: code %d\n", rank, code);
+  return code == PLAQUETTE_INTERRUPTED;
+}
+
 /* A communicator between two groups of ranks is none of a lattice. */
 static int is_refused_between_groups(void) {
   int size;
@@ -215,7 +232,7 @@ int main(int argc, char** argv) {
   /* Two residuals of 1e-12 times the condition of M. */
   int agree = worst <= 2e-11 && waves_are_right(&options);
 #ifdef WITH_MPI
-  agree = is_refused_between_groups() && agree;
+  agree = is_refused_between_groups() && ends_on_all_ranks(krylov) && ends_on_all_ranks(multigrid) && agree;
 #endif
   if (rank == 0) {
     for (int t = 0; t < 8; ++t) printf("%.15e\n", pion[t]);
