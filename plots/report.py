@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints what JSON reports of the mini-apps say: a block a report, with its figure of merit, its verdict and its checks.
-With --html it also writes all of it, with figures, to one page that needs no other file and no network. A report that
-contradicts itself or its checksum is refused."""
+Each has a line that says whether `./plaquette validate` takes it, and if not, why. With --html all of it is also written,
+with figures, to one page that needs no other file and no network. A report that contradicts itself or its checksum is
+refused."""
 
 import argparse
 import os
@@ -12,7 +13,7 @@ import tempfile
 from report_file import ReportError, Reports, end_plainly, fom_text, load, number, provenance, short
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tools"))
-from validate import contradictions  # noqa: E402
+from validate import contradictions, judge  # noqa: E402
 
 VERIFICATION_FAILED = 1
 
@@ -41,7 +42,18 @@ def lines_of(path, report):
     if run_class:
         yield f"    CLASS      {run_class.get('name')} {'CONFORMS' if run_class.get('conforms') is True else 'DOES NOT'}"
     yield f"    FOM        {fom_text(report, path)}"
+    yield f"    VALID      {validity(path)}"
     yield f"    VERIFIED   {'PASSED' if report['verified'] is True else 'FAILED'} ({len(report['checks'])} checks)"
+
+
+def validity(path):
+    """"yes", or why `./plaquette validate` refuses a report."""
+    try:
+        faults = judge(path)[1]
+    except ReportError as error:
+        return f"NO         ({str(error).removeprefix(f'{path}: ')})"
+    more = f"; and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return f"NO         ({faults[0]}{more})" if faults else "yes"
 
 
 def write_page(path, reports, force):

@@ -203,7 +203,7 @@ def write_submission(a, entries):
     energy = sorted({e["energy"].get("source", "none: " + e["energy"].get("none", "")) for e in entries})
     document = {"energy": "hosts by " + "; ".join(energy) + (", GPUs by NVML" if a.device == "gpu" else ""),
                 "vendor": a.vendor, "category": a.category, "revision": revision, "classes": a.classes,
-                "memory": a.memory, "changes": [], "scaling": scaling, "runs": entries}
+                "memory": a.memory, "apps": a.apps, "changes": [], "scaling": scaling, "runs": entries}
     with open(os.path.join(a.out, "submission.json"), "w", encoding="utf-8") as file:
         json.dump(document, file, indent=2)
         file.write("\n")

@@ -3,7 +3,9 @@
 import copy
 import json
 import os
+import random
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -41,6 +43,24 @@ def changed(report, *changes):
             place = place[step]
         place[last] = value(place[last]) if callable(value) else value
     return report
+
+
+def mutate(report, draw, values):
+    """Changes or leaves out one part of a report, anywhere."""
+    place = report
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not keys:
+            return
+        key = draw.choice(keys)
+        if isinstance(place[key], (dict, list)) and place[key] and draw.random() < 0.8:
+            place = place[key]
+            continue
+        if draw.random() < 0.3:
+            del place[key]
+        else:
+            place[key] = copy.deepcopy(draw.choice(values))
+        return
 
 
 def times(factor):
@@ -299,6 +319,95 @@ class Validate(CommandLineTest):
         import validate as module  # pylint: disable=import-outside-toplevel
         return module
 
+    def test_checks_of_the_list_are_all_there_and_as_strict_as_the_programs_are(self):
+        checks = self.honest["checks"]
+        for i, check in enumerate(checks):
+            with self.subTest(left_out=check["name"]):
+                self.assert_refused(changed(self.honest, ("checks", checks[:i] + checks[i + 1:])), "is missing")
+        looser = changed(self.honest, *[(f"checks/{i}/tolerance", times(15)) for i in range(len(checks))])
+        self.assert_refused(looser, "expected at most")
+        nothing = changed(self.honest, *[(f"checks/{i}/value", 0.0) for i in range(len(checks))])
+        self.assert_refused(nothing, "which no computation in floating-point numbers leaves")
+
+    def test_parts_that_contradict_each_other_are_refused(self):
+        for name, words, changes in (
+                ("observables without correlators", "'pion' is missing or empty", [("observables", {})]),
+                ("fewer iterations than the history has", "iterations, and its history has", [("solves/0/iterations", 4)]),
+                ("repetitions that were not timed", "2 samples, and 100 repetitions", [("parameters/repeat", 100)]),
+                ("a pion that is none", "no list of finite numbers", [("observables/pion/3", "inf")])):
+            with self.subTest(forged=name):
+                self.assert_refused(changed(self.honest, *changes), words)
+        judge = self.judge()
+        pion = changed(self.honest, *[(f"solves/0/columns/{n}/solution_norm", 2.0) for n in range(12)],
+                       ("observables/pion", 8 * [6.0]))
+        self.assertEqual(judge.correlator_faults(pion), [])
+        self.assertIn("and |x|^2 of the solutions", judge.correlator_faults(changed(pion, ("observables/pion", 8 * [12.0])))[0])
+        multigrid = report_file.load(os.path.join(ROOT, "validation/results/h100.tar.xz/h100/multigrid-stages.json"))
+        self.assertEqual(judge.history_faults(multigrid), [])
+        self.assertIn("s a source on average", judge.history_faults(changed(multigrid, ("solves/0/seconds_mean", times(0.5))))[0])
+        waves = report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/tender/nodal-dg-1.json"))
+        self.assertEqual(judge.correlator_faults(waves), [])
+        self.assertIn("and nothing feeds it", judge.correlator_faults(changed(waves, ("observables/energy/end", 10.0)))[0])
+
+    def test_the_share_of_a_disturbed_machine_is_that_of_the_check(self):
+        busy = changed(self.honest, ("figures/0/fraction_of_fma_peak", 4.11))
+        status, out = self.verdict(busy)
+        self.assertEqual(status, 0, out)
+        self.assertIn("remark: disturbed", out)
+        i = next(i for i, check in enumerate(busy["checks"]) if check["name"].startswith("best figure"))
+        self.assert_refused(changed(busy, (f"checks/{i}/value", 4.11)), "contradict passed true")
+
+    def test_no_mutation_of_a_report_ends_in_a_traceback(self):
+        judge, values = self.judge(), [None, True, 0, -1, 1e300, "inf", "nan", "", "x", [], {}, [[]], [None], {"a": None}]
+        sources = [self.honest, self.on_gpu, report_file.load(OVERLAP),
+                   report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/tender/nodal-dg-1.json"))]
+        tries = int(os.environ.get("PLAQUETTE_CAMPAIGN_TRIES", "120"))
+        draw = random.Random(int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", "5")))
+        for number in range(tries):
+            report = copy.deepcopy(sources[number % len(sources)])
+            for _ in range(draw.randint(1, 3)):
+                mutate(report, draw, values)
+            path = self.write("mutated.json", signed(report))
+            with self.subTest(number=number):
+                try:
+                    faults = judge.judge(path)[1]
+                    judge.pairs_of([(path, report), (path, report)]) if not faults else None
+                except report_file.ReportError:
+                    pass
+        for runs in (None, 3, [None], [3], "x"):
+            status, out = validate(self.folder([self.a_run(1.0), self.a_run(1.01)], runs=runs))
+            self.assertEqual(status, 2, out)
+            self.assertNotIn("Traceback", out)
+
+    def test_a_folder_lacks_nothing(self):
+        reports = [self.a_run(1.0), self.a_run(1.01)]
+        whole = self.folder(reports, runs=[{"report": "0.json"}, {"report": "1.json"}])
+        status, out = validate(whole)
+        self.assertEqual(status, 0, out)
+        for words, change in (
+                ("expected logs/ with files", lambda f: shutil.rmtree(f + "/logs")),
+                ("expected system/ with files", lambda f: shutil.rmtree(f + "/system")),
+                ("expected a run for 2.json", lambda f: shutil.copy(f + "/0.json", f + "/2.json")),
+                ("logs/7.txt is of a run whose report was left out", lambda f: shutil.copy(f + "/logs/0.txt", f + "/logs/7.txt"))):
+            with self.subTest(words=words):
+                folder = self.folder(reports, runs=[{"report": "0.json"}, {"report": "1.json"}])
+                change(folder)
+                status, out = validate(folder)
+                self.assertEqual(status, 1, out)
+                self.assertIn(words, out)
+        self.assertIn("expected patch/ with files", validate(self.folder(reports, category="optimized"))[1])
+        five = self.folder(reports, apps=["mixed-precision-solver", "multigrid"])
+        self.assertIn("expected reports of multigrid, found none", validate(five)[1])
+
+    def test_one_run_with_noise_on_its_times_is_one_run(self):
+        first, second = self.a_run(1.0), self.a_run(1.013)
+        for report in (first, second):
+            report["run"]["load"] = 0.7312
+            report["stages"] = [{"name": "links", "seconds": 0.123456}, {"name": "solves", "seconds": 1.234567}]
+        status, out = validate(self.folder([first, second]))
+        self.assertEqual(status, 1, out)
+        self.assertIn("to the last digit: one run, not two", out)
+
     def test_what_is_no_report_is_unusable(self):
         for name, data in (("a.json", b"{"), ("b.json", b"[]"), ("c.json", b"\xff")):
             status, out = validate(self.write(name, data))
@@ -309,12 +418,15 @@ class Validate(CommandLineTest):
 
     def folder(self, reports, scaling=(), **more):
         folder = self.path("submission")
-        os.makedirs(folder, exist_ok=True)
-        for old in os.listdir(folder):
-            os.remove(os.path.join(folder, old))
+        shutil.rmtree(folder, ignore_errors=True)
+        for part in ("logs", "system"):
+            os.makedirs(os.path.join(folder, part))
+        self.write("submission/system/lscpu.txt", b"a machine")
         for i, report in enumerate(reports):
             self.write(f"submission/{i}.json", signed(report))
-        document = {"vendor": "x", "category": "baseline", "energy": "none", "scaling": list(scaling), **more}
+            self.write(f"submission/logs/{i}.txt", b"a log")
+        document = {"vendor": "x", "category": "baseline", "energy": "none", "scaling": list(scaling),
+                    "apps": ["mixed-precision-solver"], **more}
         self.write("submission/submission.json", json.dumps(document).encode())
         return folder
 

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks that each program always makes, from a schema version on, and the largest tolerance of each.
+
+A new check of a program is a row here. Reports of an older schema version are not held to it."""
+
+import math
+import re
+
+ROUNDING = {"double": 2.0 ** -53, "pairs": 2.0 ** -45, "single": 2.0 ** -24, "half": 2.0 ** -16}
+
+
+def version(report):
+    """The schema version as a pair of integers."""
+    found = re.fullmatch(r"(\d+)\.(\d+)", str(report["schema_version"]))
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def value_of(number):
+    """A float; NaN for what is no number."""
+    try:
+        return math.nan if isinstance(number, bool) else float(number)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def parameter(report, key, otherwise=None):
+    return report["parameters"].get(key, otherwise)
+
+
+def count(report, key):
+    """A parameter that is a number, 0 where it is none."""
+    found = value_of(parameter(report, key, 0))
+    return 0.0 if math.isnan(found) else found
+
+
+# --- when a check is made
+
+def always(_):
+    return True
+
+
+def is_repeated(report):
+    return count(report, "repeat") > 0
+
+
+def has_figures(report):
+    """The copy and the arithmetic of the machine are measured to compare figures with."""
+    return bool(report["figures"])
+
+
+def is_propagator(report):
+    return count(report, "rhs") == 12 and not parameter(report, "read_propagator")
+
+
+def is_propagator_on_a_gpu(report):
+    return is_propagator(report) and parameter(report, "device") == "gpu"
+
+
+def has_low_modes(report):
+    return count(report, "modes") > 0
+
+
+def solves(report):
+    return parameter(report, "until", "propagators") == "propagators"
+
+
+def has_modes_of_d(report):
+    return parameter(report, "until", "propagators") != "modes" and count(report, "overlap_modes") > 0
+
+
+def has_modes_of_h(report):
+    return count(report, "modes") > 0
+
+
+def is_latency(report):
+    return bool(parameter(report, "latency"))
+
+
+# --- the largest tolerance: a number, or a function of the report. Four times what programs have, or less.
+
+def of_residual(report):
+    """Of a residual that had to meet --tol; what rounding leaves of solutions in less than double is larger."""
+    kept_in = parameter(report, "solution_precision", "double")
+    floor = {"double": 1e-13, "pairs": 3e-11}.get(kept_in, 3e-6)
+    return max(4.0 * abs(value_of(parameter(report, "tolerance", 0.0))), floor)
+
+
+def of_precision(multiple):
+    def most(report):
+        used = str(parameter(report, "precision", "double"))
+        return multiple * ROUNDING.get(used if used in ROUNDING else "double")
+    return most
+
+
+EXACT = 0.0  # one of yes or no
+ANY = math.inf
+
+#: (program, schema version from which it is always there, name, when, largest tolerance)
+ROWS = [
+    ("mixed-precision-solver", (1, 4), r"links in SU\(3\)", always, 1e-4),
+    ("mixed-precision-solver", (1, 4), r"plaquette is possible", always, EXACT),
+    ("mixed-precision-solver", (1, 4), r"residual of the full system", always, of_residual),
+    ("mixed-precision-solver", (1, 4), r"device and reference residual agree", always, 1e-5),
+    ("mixed-precision-solver", (1, 4), r"timed solves converge", is_repeated, EXACT),
+    ("mixed-precision-solver", (1, 4), r"timed solves, residual of the full system", is_repeated, of_residual),
+    ("mixed-precision-solver", (1, 4), r"pion correlator is positive", is_propagator, EXACT),
+    ("mixed-precision-solver", (1, 4), r"rho correlator is at most the pion's", is_propagator, EXACT),
+    ("mixed-precision-solver", (1, 4), r"rho correlator against its definition", is_propagator, 4e-13),
+    ("mixed-precision-solver", (1, 4), r"solutions behind the correlators are the bits that were judged", is_propagator, EXACT),
+    ("mixed-precision-solver", (1, 4), r"(pion|rho) correlator, GPU against CPU", is_propagator_on_a_gpu, 4e-13),
+    ("mixed-precision-solver", (1, 4), r"links are the bits that were judged", always, EXACT),
+    ("mixed-precision-solver", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+
+    ("multigrid", (1, 4), r"links in SU\(3\)", always, 1e-4),
+    ("multigrid", (1, 4), r"plaquette is possible", always, EXACT),
+    ("multigrid", (1, 4), r"low modes of gamma_5 M: as many as wanted", has_low_modes, EXACT),
+    ("multigrid", (1, 4), r"low modes of gamma_5 M, against the textbook", has_low_modes, 1e-12),
+    ("multigrid", (1, 4), r"residual of the full system, (multigrid|bicgstab) .*", always, of_residual),
+    ("multigrid", (1, 4), r"links are the bits that were judged", always, EXACT),
+    ("multigrid", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+
+    ("dslash-scaling", (1, 4), r"links in SU\(3\)", always, 1e-4),
+    ("dslash-scaling", (1, 4), r"plaquette is possible", always, EXACT),
+    ("dslash-scaling", (1, 4), r"repeated applications agree", always, EXACT),
+    ("dslash-scaling", (1, 4), r"links are the bits that were judged", always, EXACT),
+    ("dslash-scaling", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+
+    ("nodal-dg", (1, 4), r"energy, against what sides and faces take", always, of_precision(1e3)),
+    ("nodal-dg", (1, 4), r"energies, against those of the states", always, of_precision(1e4)),
+    ("nodal-dg", (1, 4), r"energy does not grow", always, of_precision(2e4)),
+    ("nodal-dg", (1, 4), r"right-hand side, against the textbook", always, of_precision(100)),
+    ("nodal-dg", (1, 4), r"last steps, against the textbook", always, of_precision(300)),
+    ("nodal-dg", (1, 4), r"rounding, against what the last steps change", always, 0.4),
+    ("nodal-dg", (1, 4), r"steps made again end in the same states", always, EXACT),
+    ("nodal-dg", (1, 4), r"fields are the bits that were judged", always, EXACT),
+    ("nodal-dg", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+
+    ("overlap-propagator", (1, 4), r"links in SU\(3\)", always, 1e-4),
+    ("overlap-propagator", (1, 4), r"plaquette is possible", always, EXACT),
+    ("overlap-propagator", (1, 4), r"H against the textbook, double", always, 3e-14),
+    ("overlap-propagator", (1, 4), r"H against the textbook, double, worst site", always, 2.4e-13),
+    ("overlap-propagator", (1, 4), r"H against the textbook, single", always, 5e-6),
+    ("overlap-propagator", (1, 4), r"H against the textbook, single, worst site", always, 1.2e-5),
+    ("overlap-propagator", (1, 4), r"modes of H: \|H v - lambda v\|", has_modes_of_h, 1e-6),
+    ("overlap-propagator", (1, 4), r"modes of H: orthonormal", has_modes_of_h, 1e-12),
+    ("overlap-propagator", (1, 4), r"modes of D: \|D\^\+ D v - e v\|", has_modes_of_d, 1e-3),
+    ("overlap-propagator", (1, 4), r"modes of D: orthonormal", has_modes_of_d, 1e-12),
+    ("overlap-propagator", (1, 4), r"Ginsparg-Wilson relation", solves, 1e-5),
+    ("overlap-propagator", (1, 4), r"D is normal", solves, 1e-5),
+    ("overlap-propagator", (1, 4), r"sign function: sign\^2 = 1", solves, 1e-5),
+    ("overlap-propagator", (1, 4), r"residual of D\(.*\)", solves, of_residual),
+    ("overlap-propagator", (1, 4), r"solutions at mass .* are the bits that were judged", solves, EXACT),
+    ("overlap-propagator", (1, 4), r"links are the bits that were judged", always, EXACT),
+    ("overlap-propagator", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+]
+
+#: What a program that computes these always has in its observables.
+OBSERVABLES = [
+    ("mixed-precision-solver", is_propagator, ("pion", "rho", "source_time")),
+    ("nodal-dg", always, ("elements", "nodes", "dt", "steps", "final_time", "energy")),
+    ("overlap-propagator", solves, ("calculation",)),
+]
+
+
+def check_list_faults(report):
+    """Checks of the program's list that are missing, and tolerances above those of the list."""
+    faults, app, checks = [], report["app"], report["checks"]
+    if is_latency(report):
+        return faults
+    for program, since, name, when, most in ROWS:
+        if program != app:
+            continue
+        found = [check for check in checks if re.fullmatch(name, str(check.get("name")))]
+        if not found and version(report) >= since and when(report):
+            faults.append(f"the check '{name}' is missing, which {app} always makes")
+        allowed = most(report) if callable(most) else most
+        for check in found if version(report) >= since else []:
+            if not value_of(check.get("tolerance")) <= allowed:
+                faults.append(f"check '{check['name']}': tolerance {check['tolerance']}, expected at most {allowed:.3g}")
+    return faults + operator_check_faults(report) + zero_faults(report)
+
+
+def operator_check_faults(report):
+    """Each figure of an operator has the check of its last timed output."""
+    if report["app"] not in ("dslash-scaling", "mixed-precision-solver") or version(report) < (1, 4):
+        return []
+    faults, names = [], [str(check.get("name")) for check in report["checks"]]
+    for figure in report["figures"]:
+        begin = f"{figure['operator']} {figure['layout']} {figure['precision']} "
+        if figure["operator"].startswith(("hopping", "wilson", "clover")) and \
+                not any(name.startswith(begin) and name.endswith("last timed output") for name in names):
+            faults.append(f"the check '{begin}..., last timed output' is missing")
+    for check in report["checks"]:
+        for precision, unit in ROUNDING.items():
+            if f" {precision} " in str(check.get("name")) and " N=" in str(check.get("name")) and \
+                    not value_of(check.get("tolerance")) <= 300 * unit:
+                faults.append(f"check '{check['name']}': tolerance {check['tolerance']}, and {precision} rounds to {unit:.2g}")
+    return faults
+
+
+def zero_faults(report):
+    """Residuals of solves in floating-point numbers are not zero."""
+    zero = [str(check.get("name")) for check in report["checks"]
+            if str(check.get("name")).startswith(("residual of", "timed solves, residual", "right-hand side, against"))
+            and value_of(check.get("value")) == 0.0 and value_of(check.get("tolerance")) > 0.0]
+    return [f"check '{name}': value 0, which no computation in floating-point numbers leaves" for name in zero[:3]]
+
+
+def observable_faults(report):
+    """Observables that the program always writes and that are missing or empty."""
+    faults = []
+    for program, when, keys in OBSERVABLES:
+        if program != report["app"] or version(report) < (1, 4) or not when(report):
+            continue
+        for key in keys:
+            if report["observables"].get(key, []) in ([], {}, None):
+                faults.append(f"observables: '{key}' is missing or empty")
+    return faults
