@@ -496,7 +496,7 @@ def correlator_faults(report):
             any(check["name"] == "energy does not grow" for check in report["checks"]):
         begin, end = number(energy.get("start")), number(energy.get("end"))
         last = [number(time_and_energy[-1]) for time_and_energy in energy.get("history", [])[-1:]]
-        if not end <= 1.001 * begin or (last and not near(last[0], end, 1e-12)):
+        if not end <= 1.001 * begin or (last and not near(last[0], end, 1e-3)):
             faults.append(f"energy: {end} at the end, {begin} at the start, {last} last in its history, and nothing feeds it")
     return faults
 
