@@ -39,7 +39,7 @@ def lines_of(path, report):
         if not check.get("passed"):
             yield f"    FAILED     {check.get('name')}: {check.get('value')} / {check.get('tolerance')}"
     run_class = report.get("class", {})
-    if run_class:
+    if isinstance(run_class, dict) and run_class:
         yield f"    CLASS      {run_class.get('name')} {'CONFORMS' if run_class.get('conforms') is True else 'DOES NOT'}"
     yield f"    FOM        {fom_text(report, path)}"
     yield f"    VALID      {validity(path)}"

@@ -139,7 +139,10 @@ def number(value, what):
         raise ReportError(f"{what}: expected a number, found {_kind(value)}")
     if isinstance(value, str) and value not in ("nan", "inf", "-inf"):
         raise ReportError(f"{what}: expected a number, found {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ReportError(f"{what}: expected a number of double precision, found a larger integer") from None
 
 
 def numbers(value, what):

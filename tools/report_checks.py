@@ -19,7 +19,7 @@ def value_of(number):
     """A float; NaN for what is no number."""
     try:
         return math.nan if isinstance(number, bool) else float(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 

@@ -23,6 +23,7 @@ from json_schema import errors as schema_errors  # noqa: E402
 from report_checks import check_list_faults, observable_faults  # noqa: E402
 
 REFUSED, UNUSABLE = 1, 2
+MALFORMED = "schema: "  # a fault of a report whose parts are not of their kinds
 SUBMISSION = "submission.json"
 # Of one card: bytes a second of its memory, the most watts it takes, and its highest clock.
 CARDS = {"H200": (4.8e12, 700.0, 1980.0), "H100 PCIe": (2.04e12, 350.0, 1755.0), "H100": (3.36e12, 700.0, 1980.0),
@@ -52,7 +53,7 @@ def number(value):
     """A float; NaN for what is no number."""
     try:
         return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
@@ -610,7 +611,7 @@ def judge_parts(path, revision, trial):
     report, remarks = report_file.load(path), []
     found = schema_errors(report, SCHEMA)
     if found:
-        return report, [f"schema: {fault}" for fault in found[:5]], remarks
+        return report, [f"{MALFORMED}{fault}" for fault in found[:5]], remarks
     faults = checksum_faults(report, path, remarks) + check_faults(report) + check_list_faults(report) + \
         observable_faults(report) + history_faults(report) + correlator_faults(report) + fom_faults(report) + \
         figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
@@ -628,6 +629,12 @@ def kind_of(report):
     c = report.get("class", {"name": "-"})
     return (report["app"], c["name"], c.get("memory", "medium"), report["parameters"].get("device", "cpu"),
             report["parameters"].get("scaling", "strong"), report["machine"]["ranks"])
+
+
+def is_comparable(report):
+    """Whether a report has the parts by which it is compared with others, each of its kind."""
+    kind, machine = kind_of(report), report["machine"]
+    return all(isinstance(word, str) for word in kind[:-1]) and all(key in machine for key in ("host", "cpu", "gpu"))
 
 
 def timings_of(report):
@@ -867,7 +874,11 @@ def main():
         if rules and "class" not in report:
             faults.append("not a run of an official class (--size)")
         verdicts[path] = (report, faults, remarks)
-        named.append((path, report))
+        # Others have no parts to compare.
+        if not any(fault.startswith(MALFORMED) for fault in faults) and is_comparable(report):
+            named.append((path, report))
+        elif not faults:
+            faults.append("parts by which reports are compared are missing or of another kind than expected")
     for path, fault in pairs_of(named) if rules else []:
         verdicts[path][1].append(fault)
     for path, document in documents:
@@ -880,8 +891,12 @@ def main():
 
 def print_verdicts(verdicts, together, lines, quiet):
     for path, (report, faults, remarks) in verdicts.items():
-        fom = report_file.fom_text(report, path) if report else ""
-        name = report.get("class", {}).get("name", "no class") if report else ""
+        try:
+            fom = report_file.fom_text(report, path) if report else ""
+        except report_file.ReportError:  # the faults say why
+            fom = "no figure of merit"
+        run_class = report.get("class") if report else None
+        name = run_class.get("name", "no class") if isinstance(run_class, dict) else "no class" if report else ""
         print(f"{'REFUSED' if faults else 'VALID':<8} {path}   {name}   {fom}")
         for fault in faults:
             print(f"         {fault}")

@@ -379,6 +379,15 @@ class Validate(CommandLineTest):
             self.assertEqual(status, 2, out)
             self.assertNotIn("Traceback", out)
 
+    def test_malformed_reports_of_a_folder_end_in_sentences(self):
+        for key, value in (("machine", {}), ("class", "nano"), ("gauge", []), ("app", ["multigrid"]), ("run", 3),
+                           ("parameters/device", {}), ("machine/ranks", None), ("fom/value", 10 ** 400)):
+            with self.subTest(key=key):
+                status, out = validate(self.folder([self.a_run(1.0), changed(self.a_run(1.01), (key, value))]))
+                self.assertIn(status, (1, 2), out)
+                self.assertIn("VALIDATED  FAILED", out)
+                self.assertNotIn("Traceback", out)
+
     def test_a_folder_lacks_nothing(self):
         reports = [self.a_run(1.0), self.a_run(1.01)]
         whole = self.folder(reports, runs=[{"report": "0.json"}, {"report": "1.json"}])
@@ -403,7 +412,8 @@ class Validate(CommandLineTest):
         first, second = self.a_run(1.0), self.a_run(1.013)
         for report in (first, second):
             report["run"]["load"] = 0.7312
-            report["stages"] = [{"name": "links", "seconds": 0.123456}, {"name": "solves", "seconds": 1.234567}]
+            report["stages"] = [{"name": "links", "seconds": 0.123456, "tuning_seconds": 0.0},
+                                {"name": "solves", "seconds": 1.234567, "tuning_seconds": 0.0}]
         status, out = validate(self.folder([first, second]))
         self.assertEqual(status, 1, out)
         self.assertIn("to the last digit: one run, not two", out)
