@@ -9,17 +9,20 @@ fermion_action kernel_action(const overlap_settings& settings) {
   return action;
 }
 
-void subtract_contact_term(std::vector<spinor_configuration>& x, const vectors_handle& b, double mass, double rho) {
+void subtract_contact_term(spinor_configuration& x, const spinor_configuration& b, double mass, double rho) {
   const double contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
+  for (std::int64_t site = 0; site < x.geometry().local_volume(); ++site) {
+    const coordinate at = x.geometry().local_coordinate(site);
+    x(at) = stretch * (x(at) + contact * b(at));
+  }
+}
+
+void subtract_contact_term(std::vector<spinor_configuration>& x, const vectors_handle& b, double mass, double rho) {
   if (x.empty()) return;
-  const lattice_geometry& geometry = x.front().geometry();
-  spinor_configuration source(geometry);
+  spinor_configuration source(x.front().geometry());
   for (std::size_t c = 0; c < x.size(); ++c) {
     b->get(static_cast<int>(c), source);
-    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-      const coordinate at = geometry.local_coordinate(site);
-      x[c](at) = stretch * (x[c](at) + contact * source(at));
-    }
+    subtract_contact_term(x[c], source, mass, rho);
   }
 }
 

@@ -220,6 +220,8 @@ class overlap_solver {
 
 /// Makes columns of S = (1 - D/2) D(m)^-1 b of columns of x = D(m)^-1 b: (x - b / (2 rho)) / (1 - m / (2 rho)).
 void subtract_contact_term(std::vector<spinor_configuration>& x, const vectors_handle& b, double mass, double rho);
+/// Does the same for one column, with the same bits.
+void subtract_contact_term(spinor_configuration& x, const spinor_configuration& b, double mass, double rho);
 
 /// Returns the propagator that belongs to sources b and solutions x at one mass, a column each.
 std::vector<spinor_configuration> overlap_propagator(const lattice_geometry& geometry, const vectors_handle& x,

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "common/app/parse.hpp"
+#include "common/app/run_app.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/overlap-propagator/overlap_checks.hpp"
@@ -232,14 +233,27 @@ overlap_result run_stages(overlap_stages& stages, overlap_options& chosen) {
   return r;
 }
 
-/// Writes a propagator, unless a check has failed by now.
-void write(overlap_stages& stages, const cpu::propagator& columns, const bit_sum& contracted, const mass_record& m,
+/// Returns the bits of a quark's propagator, made once more from the solution: of a copy, so that memory that has
+/// changed after the first time shows.
+bit_sum bits_made_again(const overlap_stages& stages, const overlap_result& result, std::size_t number) {
+  spinor_configuration column(stages.run.geometry), source(stages.run.geometry);
+  bit_sum sum;
+  for (int c = 0; c < spin_colours; ++c) {
+    result.solutions.x[number]->get(c, column);
+    result.sources->get(c, source);
+    subtract_contact_term(column, source, result.masses[number].solve.mass, stages.options.rho);
+    add_bits(sum, column);
+  }
+  return sum;
+}
+
+/// Writes a propagator, unless a check has failed by now, and reads it again.
+/// \param judged  the bits that the columns have to have, after they were compared with the file
+void write(overlap_stages& stages, const cpu::propagator& columns, const bit_sum& judged, const mass_record& m,
            int number) {
   app_run& run = stages.run;
   const overlap_options& options = stages.options;
   const std::string path = options.propagator_file(number);
-  check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), contracted,
-                  bits_of(columns), run.world);
   if (!stages.checks().passed()) {
     if (stages.is_root())
       fmt::print("remark     {} is not written: expected a propagator that passed its checks, see below\n",
@@ -255,13 +269,19 @@ void write(overlap_stages& stages, const cpu::propagator& columns, const bit_sum
                          options.tolerance()};
   facts.residuals.assign(spin_colours, m.judged.residual);
   facts.more = {{"overlap_rho", options.rho}, {"overlap_mass", m.solve.mass}};
+  enter_stage("writing the propagator");
   write_propagator(path, run.replaces(path), columns, facts, run.world);
+  enter_stage("the comparison of the propagator's file");
+  check_propagator_file(stages.checks(), path, columns, facts, run.world, fmt::format(", mass {:g}", m.solve.mass));
+  check_same_bits(stages.checks(), fmt::format("columns behind the file of mass {:g}", m.solve.mass), judged,
+                  bits_of(columns), run.world);
 }
 
 /// Correlators and files of what was judged.
 void contract(overlap_stages& stages, overlap_result& result) {
   if (result.masses.empty()) return;
   app_run& run = stages.run;
+  note_unfinished_files(run, stages.options);
   run.begin("correlators");
   json_document list = json_document::array();
   cpu::propagator columns(spin_colours, spinor_configuration(run.geometry));  // memory that is there is faster
@@ -272,10 +292,12 @@ void contract(overlap_stages& stages, overlap_result& result) {
     check_same_bits(stages.checks(), fmt::format("solutions at mass {:g}", m.solve.mass), m.bits, bits_of(columns),
                     run.world);
     subtract_contact_term(columns, result.sources, m.solve.mass, stages.options.rho);
-    const bit_sum contracted = bits_of(columns);
     m.pion = cpu::pion_correlator(columns, run.world);
     m.rho = cpu::rho_correlator(columns, run.world);
-    if (!stages.options.propagators.empty()) write(stages, columns, contracted, m, static_cast<int>(i));
+    const bit_sum judged = bits_made_again(stages, result, i);
+    check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), judged, bits_of(columns),
+                    run.world);
+    if (!stages.options.propagators.empty()) write(stages, columns, judged, m, static_cast<int>(i));
     list.push_back(to_json(m));
   }
   run.progress.clear();

@@ -101,17 +101,6 @@ void check_pairs(overlap_stages& stages, const overlap_modes& modes) {
   stages.checks().add("modes of D: pairs of both chiralities have the same e", worst, stages.options.overlap_tolerance);
 }
 
-/// Adds a sum over the bits of a column: of each row in x, which lies in one piece, and then of these sums.
-void add_bits(bit_sum& sum, const spinor_configuration& column) {
-  const std::int64_t sites = column.geometry().local_volume(), length = column.geometry().local()[0];
-  std::vector<bit_sum> of_rows(static_cast<std::size_t>(sites / length));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < sites / length; ++row)
-    of_rows[static_cast<std::size_t>(row)].add(
-        std::span(&column.at_site(row * length), static_cast<std::size_t>(length)));
-  sum.add(std::span<const bit_sum>(of_rows));
-}
-
 }  // namespace
 
 void check_kernel(overlap_stages& stages) {
@@ -335,6 +324,16 @@ std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choi
       stages.checks().add(fmt::format("GMOR at mass {:g}", m.solve.mass), m.judged.gmor, m.judged.gmor_tolerance);
   }
   return masses;
+}
+
+void add_bits(bit_sum& sum, const spinor_configuration& column) {
+  const std::int64_t sites = column.geometry().local_volume(), length = column.geometry().local()[0];
+  std::vector<bit_sum> of_rows(static_cast<std::size_t>(sites / length));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < sites / length; ++row)
+    of_rows[static_cast<std::size_t>(row)].add(
+        std::span(&column.at_site(row * length), static_cast<std::size_t>(length)));
+  sum.add(std::span<const bit_sum>(of_rows));
 }
 
 bit_sum bits_of(const vectors_handle& x, spinor_configuration& column) {

@@ -41,6 +41,9 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
 std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                          const vectors_handle& sources, const overlap_solutions& solutions);
 
+/// Adds a sum over the bits of a column, on this rank: of each row in x, which lies in one piece, and then of these
+/// sums.
+void add_bits(bit_sum& sum, const spinor_configuration& column);
 /// A sum over the bits of vectors, on this rank.
 /// \param column  room for one of them: memory that is there is faster
 bit_sum bits_of(const vectors_handle& x, spinor_configuration& column);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "common/app/checkpoint.hpp"
+#include "common/io/atomic_file.hpp"
 #include "miniapps/overlap-propagator/overlap_report.hpp"
 
 namespace plaquette {
@@ -283,6 +285,15 @@ value_format<search_snapshot<overlap_search_state>> format_of_overlap_search(con
 }
 value_format<overlap_solutions> format_of_solutions(const overlap_options& options, overlap_solver& solver) {
   return {solutions_to_file, [&](const kept_content& file) { return solutions_from(file, options, solver); }};
+}
+
+void note_unfinished_files(const app_run& run, const overlap_options& options) {
+  const std::string path = options.stopped_file();
+  if (path.empty() || !run.is_root()) return;
+  std::vector<std::string> outputs{options.shared.json};
+  for (std::size_t i = 0; i < options.masses.size(); ++i)
+    outputs.push_back(options.propagator_file(static_cast<int>(i)));
+  write_file_atomically(path, checkpoint_text({{"unfinished_files", absolute_paths(outputs)}}), existing_file::replace);
 }
 
 }  // namespace plaquette

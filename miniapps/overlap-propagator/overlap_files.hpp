@@ -6,6 +6,7 @@
 #include "common/app/resumable.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
+#include "miniapps/shared/app_run.hpp"
 
 namespace plaquette {
 
@@ -26,5 +27,8 @@ value_format<overlap_modes> format_of_overlap(const overlap_options& options, ov
 value_format<search_snapshot<overlap_search_state>> format_of_overlap_search(const overlap_options& options,
                                                                              overlap_solver& solver);
 value_format<overlap_solutions> format_of_solutions(const overlap_options& options, overlap_solver& solver);
+
+/// Notes, beside the checkpoints, which outputs a run may leave before it has ended: one that goes on replaces them.
+void note_unfinished_files(const app_run& run, const overlap_options& options);
 
 }  // namespace plaquette

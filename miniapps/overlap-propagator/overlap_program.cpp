@@ -19,6 +19,7 @@
 #include "common/io/byte_source.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "miniapps/overlap-propagator/overlap_calculation.hpp"
+#include "miniapps/overlap-propagator/overlap_files.hpp"
 #include "miniapps/overlap-propagator/overlap_report.hpp"
 
 namespace plaquette {
@@ -291,23 +292,13 @@ exit_status overlap_program::body(app_run& run) {
   } catch (const error& stop) {
     run.note_stop(stop);
   }
-  note_stopped(run, status == exit_status::interrupted);
-  return run.finish(status);
-}
-
-void overlap_program::note_stopped(const app_run& run, bool stopped) const {
-  const std::string path = options_.stopped_file();
-  if (path.empty() || !run.is_root()) return;
-  if (!stopped) {
+  if (status == exit_status::interrupted) note_unfinished_files(run, options_);
+  status = run.finish(status);  // which may be that of a stop that came after the last file
+  if (status != exit_status::interrupted && run.is_root() && !options_.stopped_file().empty()) {
     std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    return;
+    std::filesystem::remove(options_.stopped_file(), ignored);
   }
-  std::vector<std::string> outputs{options_.shared.json};
-  for (std::size_t i = 0; i < options_.masses.size(); ++i)
-    outputs.push_back(options_.propagator_file(static_cast<int>(i)));
-  const std::string text = checkpoint_text({{"unfinished_files", absolute_paths(outputs)}});
-  write_file_atomically(path, text, existing_file::replace);
+  return status;
 }
 
 std::vector<std::string> overlap_program::files_of_stopped_run() const {

@@ -34,8 +34,6 @@ class overlap_program final : public program {
   /// Chooses where the search spaces lie, by what is free.
   void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
   void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine, double lowest) const;
-  /// Notes which outputs a stopped run leaves, for the run that goes on; or that there are none.
-  void note_stopped(const app_run& run, bool stopped) const;
   /// The approximation of the sign function, where its range is given by hand.
   void print_table(run_estimate& needs) const;
 

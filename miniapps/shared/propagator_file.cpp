@@ -304,7 +304,7 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
 }
 
 void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
-                           const propagator_facts& facts, const communicator& comm) {
+                           const propagator_facts& facts, const communicator& comm, const std::string& which) {
   const spin_matrix rotation = basis_rotation(facts.basis);
   const auto expected_at = [&](const coordinate& x) {
     propagator_site expected{};
@@ -338,8 +338,8 @@ void check_propagator_file(verification& checks, const std::string& path, const 
                     });
   }
   comm.sum(std::span(&differing, 1));
-  checks.add("numbers of the propagator that differ in its file", differing, 0.0);
-  checks.add("facts in the propagator's file",
+  checks.add("numbers of the propagator that differ in its file" + which, differing, 0.0);
+  checks.add("facts in the propagator's file" + which,
              found.basis == facts.basis && found.gauge == facts.gauge && found.plaquette == facts.plaquette &&
                  found.residuals == facts.residuals && found.tolerance == facts.tolerance);
 }

@@ -60,8 +60,9 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
 
 /// Adds checks that a file holds what was written to it: it is read again, site by site. It is compared bit by bit with
 /// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
+/// \param which  of several propagators, for the names of the checks: ", mass 0.1"
 void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
-                           const propagator_facts& facts, const communicator& comm);
+                           const propagator_facts& facts, const communicator& comm, const std::string& which = "");
 
 struct loaded_propagator {
   cpu::propagator columns;  ///< in the DeGrand-Rossi basis; ghosts not filled

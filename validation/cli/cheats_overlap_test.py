@@ -83,6 +83,15 @@ class OverlapCheats(CommandLineTest):
         os.remove(self.path("quark.m0.h5"))
         self.fails("turned-propagator", "the propagator of mass 0.4", *written)
         self.assertFalse(os.path.exists(self.path("quark.m0.h5")))
+        self.fails("turned-propagator", "the propagator of mass 0.4")
+
+    def test_a_bit_of_a_propagator_that_turns_as_it_is_contracted(self):
+        self.fails("turned-contraction", "the propagator of mass 0.4")
+
+    def test_a_bit_of_a_propagator_that_turns_on_its_way_to_the_file(self):
+        written = ("--propagators", self.path("quark"))
+        self.fails("turned-on-its-way", "numbers of the propagator that differ in its file, mass 0.4", *written)
+        self.fails("turned-as-written", "columns behind the file of mass 0.4", *written)
 
 
 if __name__ == "__main__":

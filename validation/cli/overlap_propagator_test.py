@@ -4,20 +4,23 @@ import json
 import os
 import re
 import signal
+import tempfile
 import time
 import unittest
 import zlib
+from unittest import mock
 
 import harness
 from harness import FAILED, INTERRUPTED, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest
 from json_schema import errors
 
 PROGRAM = os.environ["PLAQUETTE_OVERLAP_PROPAGATOR"]
+STAGED = os.environ["PLAQUETTE_STAGED_OVERLAP_PROPAGATOR"]
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
 
-def run(*arguments, **options):
-    return harness.run(*arguments, program=PROGRAM, **options)
+def run(*arguments, program=PROGRAM, **options):
+    return harness.run(*arguments, program=program, **options)
 
 
 def processor_seconds(pid):
@@ -178,6 +181,23 @@ class Results(OverlapTest):
         again = run(*command)
         self.assertNotIn(again.status, (SUCCESS, INTERRUPTED), again.err + again.out)
         self.assertIn("exists already", again.err)
+
+    def test_a_run_that_ends_while_it_writes_is_continued_by_the_same_command(self):
+        stage = {"PLAQUETTE_STAGE": "the comparison of the propagator's file"}
+        # Of two masses the stop is heard before the second one, of one mass after all is written.
+        for number, masses in [(signal.SIGTERM, "0.1,0.4"), (signal.SIGTERM, "0.4"), (signal.SIGKILL, "0.4")]:
+            with self.subTest(number=number, masses=masses), tempfile.TemporaryDirectory() as folder:
+                chosen = dict(self.TINY, **{"--masses": masses, "--checkpoint": folder + "/cut", "--json": folder + "/r",
+                                            "--propagators": folder + "/quark"})
+                command = [word for pair in chosen.items() for word in pair]
+                with mock.patch.dict(os.environ, stage, PLAQUETTE_STAGE_EVENT=str(int(number))):
+                    result = run(*command, program=STAGED)
+                expected = INTERRUPTED if number == signal.SIGTERM else -number
+                self.assertEqual(result.status, expected, result.err + result.out)
+                self.assertTrue(os.path.exists(folder + "/quark.m0.h5"))
+                result = run(*command)
+                self.assertEqual(result.status, SUCCESS, result.err + result.out)
+                self.assertFalse(os.path.exists(folder + "/cut.stopped"))
 
     def test_it_stops_within_a_second_in_each_stage(self):
         # Seconds of the processor, since other programs may share it: one here, two on twice the lattice.

@@ -20,6 +20,7 @@
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/shared/operator_checks.hpp"
+#include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
 
@@ -159,7 +160,19 @@ void turning_export(spinor_configuration& to, const cpu::field<double>& from, in
   }
 }
 
-/// "turned-propagator": a bit of the propagator, between correlators and file.
+/// "turned-contraction": a bit of the propagator, as correlators are made of it.
+#define PLAQUETTE_PION                                                                                          \
+  "_ZN9plaquette3cpu15pion_correlatorESt4spanIKNS_10site_fieldINS_6spinorIdEEEELm18446744073709551615EERKNS_12" \
+  "communicatorE"
+std::vector<double> real_pion(std::span<const spinor_configuration>, const communicator&) asm("__real_" PLAQUETTE_PION);
+std::vector<double> turning_pion(std::span<const spinor_configuration>,
+                                 const communicator&) asm("__wrap_" PLAQUETTE_PION);
+std::vector<double> turning_pion(std::span<const spinor_configuration> columns, const communicator& comm) {
+  if (cheats("turned-contraction")) flip_a_bit(const_cast<spinor_configuration&>(columns[7])({1, 0, 1, 3})(2, 0).re);
+  return real_pion(columns, comm);
+}
+
+/// "turned-propagator": likewise, between correlators and file.
 #define PLAQUETTE_RHO                                                                                          \
   "_ZN9plaquette3cpu14rho_correlatorESt4spanIKNS_10site_fieldINS_6spinorIdEEEELm18446744073709551615EERKNS_12" \
   "communicatorE"
@@ -170,6 +183,23 @@ std::vector<double> turning_rho(std::span<const spinor_configuration> columns, c
   const std::vector<double> rho = real_rho(columns, comm);
   if (cheats("turned-propagator")) flip_a_bit(const_cast<spinor_configuration&>(columns[3])({0, 1, 1, 0})(1, 2).im);
   return rho;
+}
+
+/// "turned-on-its-way": a bit of the propagator in its file alone. "turned-as-written": in the file, and in memory too.
+#define PLAQUETTE_WRITE                                                                                           \
+  "_ZN9plaquette16write_propagatorERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEbRKSt6vectorINS_10site_" \
+  "fieldINS_6spinorIdEEEESaISC_EERKNS_16propagator_factsERKNS_12communicatorE"
+void real_write(const std::string&, bool, const cpu::propagator&, const propagator_facts&,
+                const communicator&) asm("__real_" PLAQUETTE_WRITE);
+void turning_write(const std::string&, bool, const cpu::propagator&, const propagator_facts&,
+                   const communicator&) asm("__wrap_" PLAQUETTE_WRITE);
+void turning_write(const std::string& path, bool replace, const cpu::propagator& columns, const propagator_facts& facts,
+                   const communicator& comm) {
+  double& number = const_cast<spinor_configuration&>(columns[5])({1, 1, 0, 2})(3, 1).im;
+  const double honest = number;
+  if (cheats("turned-on-its-way") || cheats("turned-as-written")) flip_a_bit(number);
+  real_write(path, replace, columns, facts, comm);
+  if (cheats("turned-on-its-way")) number = honest;
 }
 
 namespace {
