@@ -135,6 +135,7 @@ json_document to_json(const report& r) {
   document["observables"] = r.observables;
   if (!r.tuning.is_null()) document["tuning"] = r.tuning;
   if (!r.latencies.is_null()) document["latencies"] = r.latencies;
+  if (!r.draws.is_null()) document["draws"] = r.draws;
   if (!r.energy.is_null()) document["energy"] = r.energy;
   if (!r.stages.is_null()) document["stages"] = r.stages;
   if (r.run_class)

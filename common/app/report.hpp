@@ -81,6 +81,7 @@ struct report {
   json_document observables = json_document::object();
   json_document tuning = nullptr;            ///< on a GPU: how its kernels were launched; null on the CPU
   json_document latencies = nullptr;         ///< of messages and launches, where they were measured
+  json_document draws = nullptr;             ///< which work was judged, drawn after it was done: [{of, number}]
   json_document energy = nullptr;            ///< of the hosts over the run, or why it is not known
   json_document stages = nullptr;            ///< steps that were timed by themselves: [{name, seconds, tuning_seconds}]
   std::optional<class_verdict> run_class{};  ///< of a run of an official class

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/app/draw.hpp"
 #include "common/error.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "gpu/gauge/heatbath.hpp"
@@ -56,12 +57,13 @@ const plaquette::gauge_configuration& gpu_lattice::links_on_host() {
   return *host_links_;
 }
 
-/// A prime stride: all faces are met, and about a thousand sites.
+/// A prime stride: all faces are met, and about a thousand sites. The first one is drawn, when the output is there.
 template <class Visit>
 void gpu_lattice::at_sampled_sites(int parity, Visit&& visit) const {
   const lattice_geometry& geometry = context_.geometry();
   const std::int64_t stride = std::max<std::int64_t>(1, geometry.local_volume() / 1999);
-  for (std::int64_t s = 0; s < geometry.local_volume(); s += stride) {
+  const std::uint64_t first = drawn_number(communicator()) % static_cast<std::uint64_t>(stride);
+  for (auto s = static_cast<std::int64_t>(first); s < geometry.local_volume(); s += stride) {
     const coordinate x = geometry.local_coordinate(s);
     if ((x[0] + x[1] + x[2] + x[3]) % 2 == parity) visit(x);
   }

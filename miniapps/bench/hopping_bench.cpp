@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/app/draw.hpp"
 #include "common/app/timing.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -30,6 +31,11 @@ double tolerance(reconstruct links) {
   return 8.0 * std::numeric_limits<cpu::real_of<T>>::epsilon() * (links == reconstruct::eight ? 4.0 : 1.0);
 }
 
+/// Returns the first of the sites that are compared, one every `stride`: drawn when the output is there.
+std::int64_t drawn_start(std::int64_t stride) {
+  return static_cast<std::int64_t>(drawn_number(communicator()) % static_cast<std::uint64_t>(stride));
+}
+
 /// |found - M in| / |M in| of the last of `columns` equal columns, at some sites.
 template <class T>
 double distance_from_textbook(const cpu::context& ctx, const gauge_configuration& links, const cpu::wilson_clover<T>& m,
@@ -41,7 +47,7 @@ double distance_from_textbook(const cpu::context& ctx, const gauge_configuration
   cpu::export_column(found, out, columns - 1);
   const std::int64_t stride = std::max<std::int64_t>(1, ctx.geometry().local_volume() / 997);  // a prime: all faces
   double wrong = 0.0, size = 0.0;
-  for (std::int64_t s = 0; s < ctx.geometry().local_volume(); s += stride) {
+  for (std::int64_t s = drawn_start(stride); s < ctx.geometry().local_volume(); s += stride) {
     const coordinate x = ctx.geometry().local_coordinate(s);
     const auto expected = cpu::textbook::at_site(x, in, links, m.action());
     wrong += norm2(found(x) - expected);
@@ -62,7 +68,7 @@ double distance_of_hopping(const gauge_configuration& links, const cpu::field<T>
   const fermion_action action = fermion_action::isotropic(0.0, 0.0);
   const std::int64_t stride = std::max<std::int64_t>(1, geometry.local_volume() / 997);
   double wrong = 0.0, size = 0.0;
-  for (std::int64_t s = 0; s < geometry.local_volume(); s += stride) {
+  for (std::int64_t s = drawn_start(stride); s < geometry.local_volume(); s += stride) {
     const coordinate x = geometry.local_coordinate(s);
     if (parity(geometry.to_global(x)) == 0) continue;
     const auto expected = -2.0 * cpu::textbook::at_site(x, psi, links, action);

@@ -22,6 +22,7 @@
 #include "miniapps/dslash-scaling/summary.hpp"
 #include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
+#include "miniapps/shared/drawn_sample.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 #include "miniapps/shared/stopped_report.hpp"
@@ -74,13 +75,13 @@ std::uint64_t fingerprint(const timed_operator& op, const operator_case& c, cons
 void check_case(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
                 const gauge_input& gauge) {
   enter_stage("the comparison with the textbook operator");
-  const site_sample sample(run.geometry, run.shared.check);
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   set_random_input(op, c, run, sums.in);
   for (const bool dagger : {true, false}) {  // the operator last: its output is compared again after the timing
     if (dagger && !run.shared.check) continue;
     op.apply(dagger);
     sum_output(op, c, run.geometry, sums.out);
+    const site_sample sample = drawn_sample(run, run.shared.check, describe(c) + (dagger ? ", adjoint" : ""));
     const difference found =
         compare_with_textbook(sums.out, sums.in, gauge.links, run.shared.action,
                               {c.kind, c.layout, options.preconditioning, dagger}, sample, run.world);
@@ -113,7 +114,6 @@ void check_against_cpu(app_run& run, const scaling_options& options, timed_opera
 /// What the last timed application has made of its input, against the textbook's.
 difference judge_timed(app_run& run, const scaling_options& options, const timed_operator& op, const operator_case& c,
                        const gauge_input& gauge) {
-  const site_sample sample(run.geometry, run.shared.check);
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
   spinor_configuration psi(run.geometry);
   for (int column = 0; column < c.rhs; ++column) {
@@ -124,6 +124,7 @@ difference judge_timed(app_run& run, const scaling_options& options, const timed
   }
   exchange_ghosts(sums.in, run.world);
   sum_output(op, c, run.geometry, sums.out);
+  const site_sample sample = drawn_sample(run, run.shared.check, describe(c) + ", timed");
   return compare_with_textbook(sums.out, sums.in, gauge.links, run.shared.action,
                                {c.kind, c.layout, options.preconditioning, false}, sample, run.world);
 }

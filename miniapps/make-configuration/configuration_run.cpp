@@ -21,6 +21,7 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
+#include "miniapps/make-configuration/sweep_judge.hpp"
 #include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/possible_figures.hpp"
@@ -82,9 +83,9 @@ struct run_state {
   }
 };
 
-/// Returns the bytes a rank of the links that are updated, and of the same before a long sweep, or read again from
-/// their file. Each has the tables and buffers of the sweeps, faces and files, which are an eighth or so. The piece of
-/// a file that is being written comes on top.
+/// Returns the bytes a rank of the links that are updated, of those that a sweep is made again with, and of the same
+/// before a long sweep, or read again from their file. Each has the tables and buffers of the sweeps, faces and files,
+/// which are an eighth or so. The piece of a file that is being written comes on top.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
@@ -93,7 +94,7 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   const bool writes = !options.output.empty() || !options.checkpoint.empty();
   const double piece = std::min(sites_of_a_piece, static_cast<double>(geometry.local_volume())) * sizeof(site_links);
   const bool keeps = options.shared.device == "cpu" && keeps_links_of_sweep(geometry);
-  return 1.15 * field * (keeps || !options.output.empty() ? 2.0 : 1.0) + (writes ? piece : 0.0);
+  return 1.15 * field * (keeps || !options.output.empty() ? 3.0 : 2.0) + (writes ? piece : 0.0);
 }
 
 /// Links without ghosts, and what the runtime takes.
@@ -144,13 +145,18 @@ void do_one_sweep(run_state& run, device_links& links) {
 
 void do_sweeps(run_state& run, device_links& links) {
   const configuration_options& options = run.options;
+  sweep_judge judge(run.app, options.action, options.plan, options.end() - run.done.sweeps_done);
   run.app.progress.begin("sweeps");
   if (run.app.is_root()) fmt::print("\n   sweep       plaquette         spatial        temporal\n");
   if (run.done.history.empty()) measure(run, links);
   while (run.done.sweeps_done < options.end() && !run.app.control.should_stop()) {
+    const auto number = static_cast<std::uint64_t>(run.done.sweeps_done);
+    const bool is_judged = judge.takes_next();
+    if (is_judged) judge.keep(links.on_host());
     try {
       do_one_sweep(run, links);
-    } catch (const error& stop) {  // the links are those before the sweep
+      if (is_judged) judge.judge(links.on_host(), number);
+    } catch (const error& stop) {  // the links are those before the sweep, or it is whole and was not judged
       if (stop.status() != exit_status::interrupted) throw;
       break;
     }
@@ -161,6 +167,7 @@ void do_sweeps(run_state& run, device_links& links) {
   }
   keep_checkpoint(run, links);  // before a measurement that belongs to the stop and not to the run
   if (run.done.history.back().sweep != run.done.sweeps_done) measure(run, links);
+  judge.add_check(run.app.result.checks);
 }
 
 void write_history(const run_state& run) {

@@ -69,11 +69,11 @@ void for_each_operator(const solver_options& options, const std::function<void()
 
 void check_operators(verification& checks, const applied_operators& applied, const solver_options& options,
                      const gauge_configuration& links, double distance_from_su3, const communicator& comm,
-                     const std::function<void()>& begin_each) {
-  const scaling::site_sample sample(links.geometry(), false);
+                     const site_drawer& draw, const std::function<void()>& begin_each) {
   for_each_operator(options, begin_each, [&](bool inner, bool dagger) {
     const scaling::weighed_sums sums = applied(inner, dagger);
     const scaling::operator_case c = full_operator(options, inner);
+    const scaling::site_sample sample = draw(name_of_operator(inner, dagger));
     const scaling::difference found =
         scaling::compare_with_textbook(sums.out, sums.in, links, options.shared.action,
                                        {c.kind, c.layout, options.preconditioning, dagger}, sample, comm);

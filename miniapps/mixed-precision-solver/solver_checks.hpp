@@ -16,6 +16,7 @@
 #include "common/solvers/residual_tolerance.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
 #include "miniapps/shared/operator_case.hpp"
+#include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
@@ -26,15 +27,19 @@ scaling::number_precision in_words_of_figures(precision p);
 /// Applies M or M^+ of the residual, or of the Krylov space, to random columns: see `apply_to_random`.
 using applied_operators = std::function<scaling::weighed_sums(bool inner, bool dagger)>;
 
+/// Draws the sites at which an output that is there is compared. Collective.
+using site_drawer = std::function<scaling::site_sample(const std::string& of)>;
+
 /// Adds: M and M^+ of the residual, and those of the Krylov space where they are others, against the textbook operator
 /// on a batch of random columns. One application of the textbook operator judges all columns: they are summed with
 /// weights. All sites of lattices of up to 2^16 sites are compared, sampled ones of larger lattices. Collective.
 /// \param links              with ghosts filled
 /// \param distance_from_su3  the largest of them: links that are rebuilt differ by as much
+/// \param draw               called after each application
 /// \param begin_each         is called before each comparison; what it throws ends them
 void check_operators(verification& checks, const applied_operators& applied, const solver_options& options,
                      const gauge_configuration& links, double distance_from_su3, const communicator& comm,
-                     const std::function<void()>& begin_each = {});
+                     const site_drawer& draw, const std::function<void()>& begin_each = {});
 
 /// Adds: the same operators of a GPU against those of the CPU, in the same precision, at all sites. Each rounds by what
 /// is allowed against the textbook. Collective.

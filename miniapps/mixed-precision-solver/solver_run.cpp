@@ -23,6 +23,7 @@
 #include "miniapps/mixed-precision-solver/timed_solver.hpp"
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 #include "miniapps/shared/correlator_report.hpp"
+#include "miniapps/shared/drawn_sample.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/propagator_file.hpp"
@@ -54,7 +55,8 @@ void check_solver(app_run& run, const solver_options& options, propagator_solver
     run.progress.update(-1.0);
   };
   enter_stage("the comparison with the textbook operator");
-  check_operators(run.result.checks, applied_by(solver), options, gauge.links, gauge.distance_from_su3, run.world,
+  const auto draw = [&run](const std::string& of) { return drawn_sample(run, false, of); };
+  check_operators(run.result.checks, applied_by(solver), options, gauge.links, gauge.distance_from_su3, run.world, draw,
                   begin_each);
   if (!run.gpu) return;
   enter_stage("the comparison with the CPU");
@@ -134,7 +136,7 @@ void relate_to_gpu(operator_figure& figure, const gpu_access& gpu) {
 /// The last timed application of an even-odd operator, against the textbook's.
 void check_timed_operator(app_run& run, const solver_options& options, const gauge_input& gauge,
                           const scaling::weighed_sums& sums, const scaling::operator_case& c) {
-  const scaling::site_sample sample(run.geometry, run.shared.check);
+  const scaling::site_sample sample = drawn_sample(run, run.shared.check, describe(c) + ", timed");
   const scaling::difference found =
       scaling::compare_with_textbook(sums.out, sums.in, gauge.links, run.shared.action,
                                      {c.kind, c.layout, options.preconditioning, false}, sample, run.world);

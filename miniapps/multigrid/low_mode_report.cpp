@@ -27,6 +27,17 @@ bool has_known_signs(const low_mode& m) {
 
 bool has_wrong_chirality(const low_mode& m) { return has_known_signs(m) && m.value * m.chirality < 0.0; }
 
+/// The mass is below the critical one as far as a mode of small chirality tells: its lambda falls as the mass rises,
+/// by d lambda / dm = chirality, and would be zero within the 2 that lie between one branch of doublers and the next;
+/// and modes as a whole have the wrong sign, too. Of rough links some modes have one by chance, far from zero.
+bool is_below_critical(const low_mode& m, const std::vector<low_mode>& modes) {
+  constexpr double between_branches = 2.0;
+  double sum = 0.0;
+  for (const low_mode& other : modes)
+    if (has_known_signs(other)) sum += other.value < 0.0 ? -other.chirality : other.chirality;
+  return has_wrong_chirality(m) && std::abs(m.value) <= between_branches * std::abs(m.chirality) && sum < 0.0;
+}
+
 /// A mode whose lambda goes straight through zero as the mass rises: that of a real mode of M.
 bool is_real_mode(const low_mode& m) { return std::abs(m.chirality) > 0.5; }
 
@@ -37,10 +48,12 @@ std::string why_exceptional(const std::vector<low_mode>& modes) {
   constexpr double zero_to_rounding = 1e-5;
   if (!modes.empty() && modes.front().gain() < zero_to_rounding)
     return fmt::format("M is singular: a mode of gamma_5 M is {:.1e}, which is zero to rounding", modes.front().gain());
-  const auto wrong = std::ranges::find_if(modes, has_wrong_chirality);
-  if (wrong != modes.end() && is_real_mode(*wrong))
-    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", wrong->value,
-                       wrong->chirality);
+  const auto real =
+      std::ranges::find_if(modes, [](const low_mode& m) { return has_wrong_chirality(m) && is_real_mode(m); });
+  if (real != modes.end())
+    return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}, so M has a real mode below zero", real->value,
+                       real->chirality);
+  const auto wrong = std::ranges::find_if(modes, [&](const low_mode& m) { return is_below_critical(m, modes); });
   if (wrong != modes.end())
     return fmt::format("mode {:.1e} of gamma_5 M has chirality {:.2f}: the mass is below the critical one",
                        wrong->value, wrong->chirality);

@@ -12,6 +12,7 @@
 #include "common/algebra/largest.hpp"
 #include "cpu_ref/solvers/reference_sign.hpp"
 #include "miniapps/overlap-propagator/overlap_figures.hpp"
+#include "miniapps/shared/drawn_sample.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 
 namespace plaquette {
@@ -106,7 +107,6 @@ void check_pairs(overlap_stages& stages, const overlap_modes& modes) {
 void check_kernel(overlap_stages& stages) {
   app_run& run = stages.run;
   run.begin("comparison of H with the textbook");
-  const scaling::site_sample sample(run.geometry, false);
   const vectors_handle x = stages.solver.random_vectors(1);
   const auto check = [&](scaling::number_precision number, precision of_solver) {
     const kernel_application applied = stages.solver.apply_kernel(x, of_solver);
@@ -118,6 +118,7 @@ void check_kernel(overlap_stages& stages) {
     }
     spinor_configuration input = exported(applied.in, run.geometry);
     exchange_ghosts(input, run.world);
+    const scaling::site_sample sample = drawn_sample(run, false, std::string("H, ") + name(of_solver));
     const scaling::difference off = scaling::compare_with_textbook(
         found, input, stages.gauge.links, stages.options.shared.action,
         {scaling::operator_kind::wilson, scaling::site_layout::full, {}}, sample, run.world);

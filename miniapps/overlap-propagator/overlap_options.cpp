@@ -34,7 +34,7 @@ constexpr std::array<problem, 4> ladder{
 /// Words as typed, until all are read.
 struct raw_options {
   class_options size;
-  std::string method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "relaxed", source = "point",
+  std::string method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "auto", source = "point",
               until = "propagators", relax_modes = "on", basis = "auto", preconditioner = "auto";
   std::string time_boundary = "antiperiodic";
   std::vector<double> angles;
@@ -141,7 +141,9 @@ void declare_overlap(command_line& line, overlap_options& options, raw_options& 
   line.choice("--scheme", raw.scheme, {"relaxed", "fixed", "defect", "preconditioned", "auto"},
               "Accuracy of the sign function in CG: follows the residual; fixed at 1e-10; or cheap inside and accurate "
               "for residuals alone (defect correction). Or minimal residuals of D(m), preconditioned by a clover "
-              "operator M on smeared links. auto: preconditioned or relaxed, as a trial of one column says");
+              "operator M on smeared links. auto: preconditioned or relaxed, as a trial of one column says; without "
+              "--overlap-modes the former has "
+              "no modes of D, and no index");
   line.choice("--preconditioner", raw.preconditioner, {"auto", "multigrid", "bicgstab"},
               "How M x = b is solved; auto: by BiCGstab, or by the faster of both where it takes many iterations");
   line.integer("--preconditioner-stout", options.preconditioner.smearing.steps,

@@ -67,6 +67,11 @@ void app_run::note_stop(const error& stop) {
   result.checks.add(std::string("run was not ") + stop.what(), false);
 }
 
+void app_run::note_draw(const std::string& what, std::uint64_t number) {
+  if (result.draws.is_null()) result.draws = json_document::array();
+  result.draws.push_back({{"of", what}, {"number", number}});
+}
+
 const gauge_input& app_run::gauge() {
   if (!gauge_) {
     gauge_ = obtain_gauge(result, shared, geometry, world, control, progress, gpu.get());
@@ -105,6 +110,7 @@ exit_status app_run::finish(exit_status status) {
   if (!control.stopped()) {
     enter_stage("the comparison of speeds with the machine's");
     check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);
+    clocks.add_check(result.checks, world);
   }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();

@@ -4,6 +4,7 @@
 /// program's body gets one (miniapps/shared/program.hpp).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "common/algorithms/work_clock.hpp"
+#include "common/app/clock_check.hpp"
 #include "common/app/host_energy.hpp"
 #include "common/app/options.hpp"
 #include "common/app/progress.hpp"
@@ -38,6 +40,7 @@ struct app_run {
   run_control control;  ///< signals and the time limit
   progress_line progress;
   report result;
+  clock_comparison clocks{};              ///< over the whole run
   std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
   host_energy energy{};                   ///< of this host, without what GPUs take
   std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
@@ -81,9 +84,13 @@ struct app_run {
     }
   }
 
-  /// Adds the check that no figure is better than what the machine can give, prints the checks, the figure of merit and
-  /// the verdict, writes the report and returns the exit status: `status`, or 1 where that is success and a check
-  /// failed. A run that was told to stop until now is a stopped one (6). The last call of a body. Collective.
+  /// Notes in the report which part of the work was drawn to be judged.
+  void note_draw(const std::string& what, std::uint64_t number);
+
+  /// Adds the check that no figure is better than what the machine can give, and that its seconds are those of another
+  /// clock; prints the checks, the figure of merit and the verdict, writes the report and returns the exit status:
+  /// `status`, or 1 where that is success and a check failed. A run that was told to stop until now is a stopped one
+  /// (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 
   /// Returns the seconds that this rank's GPU has spent on finding out how to launch kernels.

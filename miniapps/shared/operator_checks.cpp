@@ -145,7 +145,8 @@ difference compare(const spinor_configuration& found, const site_sample& sample,
 
 }  // namespace
 
-site_sample::site_sample(const lattice_geometry& geometry, bool everywhere) : lattice_(geometry.global()) {
+site_sample::site_sample(const lattice_geometry& geometry, bool everywhere, std::uint64_t number)
+    : lattice_(geometry.global()), number_(mixed(number)) {
   const auto sites = static_cast<double>(geometry.global_volume());
   const double wanted = sampled_sites_a_rank * static_cast<double>(volume(geometry.grid()));
   if (everywhere || geometry.global_volume() <= all_sites_up_to || wanted >= sites) return;
@@ -153,7 +154,7 @@ site_sample::site_sample(const lattice_geometry& geometry, bool everywhere) : la
 }
 
 bool site_sample::holds(const coordinate& global) const {
-  return everywhere() || mixed(static_cast<std::uint64_t>(lexicographic(global, lattice_))) < threshold_;
+  return everywhere() || mixed(number_ ^ static_cast<std::uint64_t>(lexicographic(global, lattice_))) < threshold_;
 }
 
 template <class Predicate>

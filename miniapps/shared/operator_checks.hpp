@@ -14,12 +14,13 @@
 
 namespace plaquette::scaling {
 
-/// Which sites are compared: a deterministic choice by global coordinate, the same on every rank and process grid.
-/// All sites of lattices of up to 2^16 sites. Of larger ones a share that gives some 2^12 a rank, at pseudo-random
-/// places, so that faces, edges and corners are met as often as they occur.
+/// Which sites are compared: a choice by global coordinate and a number, the same on every rank and process grid. All
+/// sites of lattices of up to 2^16 sites. Of larger ones a share that gives some 2^12 a rank, at pseudo-random places,
+/// so that faces, edges and corners are met as often as they occur.
 class site_sample {
  public:
-  site_sample(const lattice_geometry& geometry, bool everywhere);
+  /// \param number  other ones choose other sites; to be drawn when the output is there (drawn_sample)
+  site_sample(const lattice_geometry& geometry, bool everywhere, std::uint64_t number);
   bool holds(const coordinate& global) const;
   /// True where one of the eight neighbours of a site is in the sample: what one hop into the sample reads.
   bool is_next_to(const coordinate& global) const;
@@ -33,7 +34,7 @@ class site_sample {
   bool any_neighbour(const coordinate& global, Predicate&& predicate) const;
 
   extents lattice_;
-  std::uint64_t threshold_ = all;
+  std::uint64_t number_, threshold_ = all;
 };
 
 /// The formula that an operator is held to.

@@ -87,6 +87,8 @@ TEST(GaugeCheck, FailsForOneNaN) {
   EXPECT_FALSE(gauge_passes(links));
 }
 
+scaling::site_sample some_sites(const std::string&) { return {problem().geometry, false, 1}; }
+
 /// The operators of a solver on random columns.
 applied_operators applied_by(propagator_solver& solver) {
   return [&solver](bool inner, bool dagger) {
@@ -96,7 +98,7 @@ applied_operators applied_by(propagator_solver& solver) {
 
 bool operators_pass(const applied_operators& applied, const solver_options& options) {
   verification checks;
-  check_operators(checks, applied, options, problem().links, 1e-15, alone);
+  check_operators(checks, applied, options, problem().links, 1e-15, alone, some_sites);
   return checks.passed();
 }
 
@@ -121,7 +123,7 @@ TEST(OperatorCheck, PassesForTheProductionOperatorsInAllPrecisions) {
     options.inner_links = reconstruct::twelve;
     const auto solver = problem().solver_with(options);
     verification checks;
-    check_operators(checks, applied_by(*solver), options, problem().links, 1e-15, alone);
+    check_operators(checks, applied_by(*solver), options, problem().links, 1e-15, alone, some_sites);
     EXPECT_TRUE(checks.passed()) << checks.line();
     EXPECT_EQ(checks.checks().size(), 8);  // M and M^+, of both, as a whole and at the worst site
   }

@@ -23,6 +23,14 @@ TEST(LowModes, OfAMassBelowTheCriticalOneAreRefusedThoughTheirChiralityIsSmall) 
   EXPECT_NE(why_exceptional(modes{{0.1172, 0.0223, -0.373, 0.0}, {-0.1229, 0.0311, 0.398, 0.0}}), "");  // 0.1380
 }
 
+TEST(LowModes, OfRoughLinksFarFromZeroAreRegular) {
+  // Hot links, 8^3x4, kappa 0.167: one mode of four has a small chirality of the wrong sign by chance.
+  EXPECT_EQ(why_exceptional(modes{{0.47, 0.01, -0.07, 0.0}, {0.48, 0.01, 0.2, 0.0}, {-0.48, 0.01, -0.4, 0.0}}), "");
+  EXPECT_EQ(why_exceptional(modes{{0.47, 0.01, -0.07, 0.0}}), "");
+  // Nearer to zero, but the others speak against it.
+  EXPECT_EQ(why_exceptional(modes{{0.12, 0.01, -0.07, 0.0}, {0.12, 0.01, 0.2, 0.0}, {-0.12, 0.01, -0.4, 0.0}}), "");
+}
+
 TEST(LowModes, ARealModeBelowZeroIsNamed) {
   const std::string why = why_exceptional(modes{{0.02, 0.001, -0.9, 0.0}, {0.05, 0.001, 0.3, 0.0}});
   EXPECT_NE(why.find("real mode below zero"), std::string::npos) << why;
