@@ -327,7 +327,9 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
                    : raw.scheme == "defect"         ? overlap_scheme::defect
                    : raw.scheme == "preconditioned" ? overlap_scheme::preconditioned
                                                     : overlap_scheme::relaxed;
-  options.scheme_is_open = raw.scheme == "auto";
+  // A sign function that was fixed by hand is another program's: it is solved as that program does.
+  const bool is_by_hand = options.sign.degree + options.sign.poles > 0 && !line.given("--scheme");
+  options.scheme_is_open = raw.scheme == "auto" && !is_by_hand;
   options.preconditioner.method = raw.preconditioner == "multigrid"  ? clover_method::multigrid
                                   : raw.preconditioner == "bicgstab" ? clover_method::bicgstab
                                                                      : clover_method::fastest;

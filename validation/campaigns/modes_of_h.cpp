@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Campaign: many searches for the lowest modes of H, against the whole spectrum by dense matrices. Fields with levels
-/// of any multiplicity, start vectors, block widths, filters and instruction sets vary. No search may say that it is
-/// complete and lack a mode.
+/// of any multiplicity, instantons, rho, every number of modes from 1 to 40, start vectors, block widths, filters and
+/// instruction sets vary. No search may say that it is complete and lack a mode.
 ///
 /// Environment: PLAQUETTE_CAMPAIGN_TRIES, the number of searches, and PLAQUETTE_CAMPAIGN_FIRST, the number of the
 /// first.
@@ -38,9 +38,7 @@ struct library {
 using Field = backend::field<double>;
 using InnerField = backend::field<float>;
 
-constexpr double rho = 1.4;
-
-fermion_action kernel_action(bool periodic) {
+fermion_action kernel_action(bool periodic, double rho) {
   fermion_action action = fermion_action::isotropic(-rho, 0.0);
   if (periodic) action.boundary_phase[3] = {1.0, 0.0};
   return action;
@@ -59,6 +57,7 @@ struct known_field {
   field_kind kind;
   gauge_configuration links;
   bool periodic;
+  double rho = 1.4;
   std::vector<double> spectrum{};
 };
 
@@ -75,7 +74,8 @@ std::vector<double> free_spectrum(const known_field& field, int colours_of_it) {
       w += 1.0 - std::cos(p);
       s2 += std::sin(p) * std::sin(p);
     }
-    all.insert(all.end(), static_cast<std::size_t>(spins * colours_of_it), std::sqrt((w - rho) * (w - rho) + s2));
+    all.insert(all.end(), static_cast<std::size_t>(spins * colours_of_it),
+               std::sqrt((w - field.rho) * (w - field.rho) + s2));
   }
   return all;
 }
@@ -91,9 +91,9 @@ std::vector<double> absolute_eigenvalues(const dense_matrix& wilson) {
 
 /// M on colour 0, which others do not mix with.
 dense_matrix one_colour(const known_field& field) {
-  const fermion_action action = kernel_action(field.periodic);
+  const fermion_action action = kernel_action(field.periodic, field.rho);
   const Eigen::Index n = field.links.geometry().local_volume();
-  dense_matrix m = (4.0 - rho) * dense_matrix::Identity(spins * n, spins * n);
+  dense_matrix m = (4.0 - field.rho) * dense_matrix::Identity(spins * n, spins * n);
   const dense_matrix unit = dense_matrix::Identity(spins, spins);
   for (int mu = 0; mu < dimensions; ++mu) {
     const sparse_matrix all = covariant_shift(field.links, action, mu);
@@ -112,7 +112,7 @@ void find_spectrum(known_field& field) {
   if (field.kind == field_kind::free) {
     all = free_spectrum(field, colours);
   } else if (field.kind == field_kind::rough) {
-    all = absolute_eigenvalues(dense_dirac(field.links, kernel_action(field.periodic)));
+    all = absolute_eigenvalues(dense_dirac(field.links, kernel_action(field.periodic, field.rho)));
   } else {  // the complex conjugate has the same |eigenvalues|
     const std::vector<double> one = absolute_eigenvalues(one_colour(field));
     if (field.kind == field_kind::flux_in_two_colours) all = free_spectrum(field, 1);
@@ -152,7 +152,22 @@ std::vector<known_field> all_fields() {
       add("random " + std::to_string(seed), field_kind::rough, random_links({2, 2, 2, 4}, seed));
     }
     add("nearly free", field_kind::rough, weak_links({2, 2, 2, 4}, 1e-5, 5));
+    // Of a radius that has a mode near zero at rho 1.2, far below the rest; one as smooth as can be, one as of a file
+    // of 32-bit numbers, one rough.
+    for (const double noise : {0.0, 1e-7, 0.05}) {
+      add("instanton, noise " + std::to_string(noise), field_kind::rough, instanton_links({4, 4, 4, 4}, 1.1, noise, 3));
+      fields.back().rho = 1.2;
+    }
   }
+  // Likewise at other rho.
+  const std::size_t of_all = fields.size();
+  for (std::size_t i = 0; i < of_all; ++i)
+    if (fields[i].kind == field_kind::free || fields[i].links.geometry().global_volume() <= 64) {
+      known_field other = fields[i];
+      other.rho = i % 2 == 0 ? 1.2 : 1.0;
+      other.name += i % 2 == 0 ? ", rho 1.2" : ", rho 1.0";
+      fields.push_back(std::move(other));
+    }
   return fields;
 }
 
@@ -176,7 +191,7 @@ backend::context context_of(const lattice_geometry& geometry, [[maybe_unused]] i
 }
 
 found_modes search_once(const known_field& field, int number, const mode_search& search) {
-  const fermion_action action = kernel_action(field.periodic);
+  const fermion_action action = kernel_action(field.periodic, field.rho);
   const backend::context ctx = context_of(field.links.geometry(), number);
   const hermitian_kernel<library> kernel(
       std::make_shared<const backend::hermitian_wilson<double>>(ctx, field.links, action, reconstruct::none),
@@ -219,9 +234,8 @@ void search_many(std::vector<known_field> fields, int start, int tries) {
     const int turn = number / static_cast<int>(fields.size());
     known_field& field = fields[which];
     find_spectrum(field);
-    constexpr std::array counts{18, 8, 1, 12, 40, 4, 25, 2};
     constexpr std::array blocks{0, 0, 1, 2, 5, 0, 3, 8};
-    mode_search search{.modes = counts[static_cast<std::size_t>(turn + number) % counts.size()]};
+    mode_search search{.modes = 1 + (7 * turn + 11 * number) % 40};
     search.block = blocks[static_cast<std::size_t>(turn + 3 * number) % blocks.size()];
     if (number % 7 == 3) search.degree = 8 + 4 * (turn % 5);
     if (number % 5 == 4) search.window = field.spectrum[static_cast<std::size_t>(search.modes + 5)] * 1.01;

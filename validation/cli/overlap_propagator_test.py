@@ -36,7 +36,7 @@ def processor_seconds(pid):
 class OverlapTest(CommandLineTest):
     #: With 24 modes, since the rest then takes a short polynomial.
     TINY = {"--lattice": "2x2x2x4", "--gauge": "weak:0.3", "--seed": "5", "--modes": "24", "--overlap-modes": "3",
-            "--masses": "0.1,0.4", "--threads": "1"}
+            "--masses": "0.1,0.4", "--threads": "1", "--scheme": "relaxed"}
 
     def options(self, arguments):
         """TINY, with what `arguments` say otherwise."""
@@ -106,7 +106,7 @@ class Results(OverlapTest):
             stage = next(s for s in document["observables"]["calculation"] if s["stage"] == "propagators")
             return document["solves"][0], stage
 
-        _, plain = work()
+        _, plain = work("--scheme", "relaxed")
         solve, stage = work("--scheme", "preconditioned")
         counts = solve["work"]
         # 16 directions a column, and the residuals of four masses; each direction has four cheap signs.
