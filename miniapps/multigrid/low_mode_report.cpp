@@ -27,9 +27,9 @@ bool has_known_signs(const low_mode& m) {
 
 bool has_wrong_chirality(const low_mode& m) { return has_known_signs(m) && m.value * m.chirality < 0.0; }
 
-/// The mass is below the critical one as far as a mode of small chirality tells: its lambda falls as the mass rises,
-/// by d lambda / dm = chirality, and would be zero within the 2 that lie between one branch of doublers and the next;
-/// and modes as a whole have the wrong sign, too. Of rough links some modes have one by chance, far from zero.
+/// The mass is below the critical one as far as a mode of small chirality tells. As the mass rises its lambda falls, by
+/// d lambda / dm = chirality. It would be zero within the 2 that lie between two branches of doublers. And modes as a
+/// whole have the wrong sign, too. Of rough links some modes have one by chance, far from zero.
 bool is_below_critical(const low_mode& m, const std::vector<low_mode>& modes) {
   constexpr double between_branches = 2.0;
   double sum = 0.0;

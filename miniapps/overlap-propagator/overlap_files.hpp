@@ -28,7 +28,7 @@ value_format<search_snapshot<overlap_search_state>> format_of_overlap_search(con
                                                                              overlap_solver& solver);
 value_format<overlap_solutions> format_of_solutions(const overlap_options& options, overlap_solver& solver);
 
-/// Notes, beside the checkpoints, which outputs a run may leave before it has ended: one that goes on replaces them.
+/// Notes in a file which outputs a run may leave before it has ended: one that goes on replaces them.
 void note_unfinished_files(const app_run& run, const overlap_options& options);
 
 }  // namespace plaquette
