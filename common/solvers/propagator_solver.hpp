@@ -114,6 +114,9 @@ class propagator_solver {
   virtual propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters = {}) = 0;
   /// Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& x) const = 0;
+  /// Returns |x| of each right-hand side, by a pass over the solutions in their place: a clock that stops after it has
+  /// seen them made. Empty where a solver does not offer it. Collective.
+  virtual std::vector<double> solution_norms() const { return {}; }
   /// Returns correlators of the last solutions, made where fields live. None in the CPU library, and where they are not
   /// the twelve columns of a propagator in their order. Collective.
   virtual std::optional<correlator_pair> correlators() const = 0;

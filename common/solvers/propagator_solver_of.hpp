@@ -3,6 +3,7 @@
 /// The propagator solver of any library, written once over the names that it gives to things.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <memory>
@@ -178,6 +179,11 @@ class propagator_solver_of final : public propagator_solver {
   }
 
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, x_, column); }
+  std::vector<double> solution_norms() const override {
+    std::vector<double> norms;
+    for (const auto& square : host_values(norm2(x_))) norms.push_back(std::sqrt(square.re));
+    return norms;
+  }
 
   std::optional<correlator_pair> correlators() const override {
     std::vector<int> all(spin_colours);

@@ -110,7 +110,7 @@ void propagator_checkpoint::load(propagator_result& result) const {
   constexpr long most_applications = 1L << 50;
   result.solver = text_of(stored, "solver");
   result.first_seconds = stored.real("seconds", 0.0, largest_real);
-  result.flops = stored.real("flops", 0.0, largest_real);
+  result.first_flops = stored.real("flops", 0.0, largest_real);
   const auto applications = [&](const char* key) {
     return checkpoint_number<long>(name, stored.document(), key, 0, most_applications);
   };
@@ -131,7 +131,7 @@ void propagator_checkpoint::store(const propagator_result& result) const {
   file_.write({{{"unfinished_files", result.unfinished_files},
                 {"solver", result.solver},
                 {"seconds", result.first_seconds},
-                {"flops", result.flops},
+                {"flops", result.first_flops},
                 {"inner_applications", result.inner_applications},
                 {"outer_applications", result.outer_applications},
                 {"true_tolerance", result.true_tolerance},

@@ -15,16 +15,12 @@
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
+#include "miniapps/shared/clock_draw.hpp"
+#include "miniapps/shared/drawn_source.hpp"
 
 namespace plaquette {
 
 namespace {
-
-double norm(const spinor_configuration& psi, const communicator& comm) {
-  const auto sum = cpu::sum_over_sites<1>(
-      psi.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> { return {norm2(psi(x))}; });
-  return std::sqrt(sum[0]);
-}
 
 stopping_rule rule_of(const solver_options& options, run_control& control, progress_line& progress) {
   stopping_rule rule;
@@ -133,7 +129,7 @@ void judge_column(column_result& result, int column, spinor_configuration& x, co
   const auto [spin, colour] = cpu::component_of_column(column);
   const spinor_configuration b = cpu::make_source(source, spin, colour, source_links ? *source_links : links, world);
   result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
-  result.rounding = residual_rounding(action, roundoff, norm(x, world), norm(b, world));
+  result.rounding = residual_rounding(action, roundoff, norm_of(x, world), norm_of(b, world));
   result.unit_roundoff = roundoff;
   result.tolerance =
       tolerance +
@@ -196,6 +192,8 @@ struct solve_setting {
   std::vector<bool> loaded{};               ///< columns that were solved by a run before, on another process grid maybe
 };
 
+double gflops_of(const timed_solve& solve) { return solve.seconds > 0.0 ? 1e-9 * solve.flops / solve.seconds : 0.0; }
+
 /// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time where each few are
 /// to be kept.
 void solve_columns(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
@@ -217,8 +215,8 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
     }
     const timed_solve& solve = *finished;
     result.solver = solve.report.solver;
-    result.batches.push_back({batch, solve.flops, {solve.seconds}});
-    result.flops += solve.flops;
+    result.batches.push_back({batch, {gflops_of(solve)}, {solve.seconds}});
+    result.first_flops += solve.flops;
     result.first_seconds += solve.seconds;
     result.tuning_seconds += solve.tuning_seconds;
     result.gpu = solve.gpu;
@@ -261,41 +259,64 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
   });
 }
 
-/// What the reference says of the columns of a timed solve, whose phase is taken away again.
-void judge_timed(propagator_result& result, const solve_setting& run, const std::vector<int>& columns,
-                 const schur_report& report, complex<double> phase) {
+/// The solve that was timed last, from a source of its own.
+struct timed_source {
+  cpu::source_description source;
+  complex<double> phase;
+};
+
+/// What the reference says of a timed solution, whose phase is taken away again, and whether it is the one that was
+/// read on the clock.
+void judge_timed(propagator_result& result, const solve_setting& run, int column, int place, const timed_solve& solve,
+                 const timed_source& from) {
   spinor_configuration x(run.links.geometry());
-  for (std::size_t place = 0; place < columns.size(); ++place) {
-    run.on.solver.get_solution(static_cast<int>(place), x);
-    cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = conj(phase) * x(at); });
-    column_result judged;
-    judged.iterations = report.columns[place].iterations;
-    judged.updates = report.columns[place].updates;
-    judge_column(judged, columns[place], x, run.options.source, run.options.shared.action, run.options.tolerance(),
-                 unit_roundoff(run.options.outer), run.links, run.world, run.source_links);
-    result.timed_residuals.push_back(judged.reference);
-    result.timed_tolerances.push_back(judged.tolerance);
-  }
+  run.on.solver.get_solution(place, x);
+  const double norm = norm_of(x, run.world), read = solve.norms[static_cast<std::size_t>(place)];
+  keep_largest(result.norms_apart, norm == read ? 0.0 : std::abs(read / norm - 1.0));
+  cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = conj(from.phase) * x(at); });
+  const column_report& report = solve.report.columns[static_cast<std::size_t>(place)];
+  column_result judged;
+  judged.iterations = report.iterations;
+  judged.updates = report.updates;
+  judge_column(judged, column, x, from.source, run.options.shared.action, run.options.tolerance(),
+               unit_roundoff(run.options.outer), run.links, run.world, run.source_links);
+  result.timed_residuals.push_back(judged.reference);
+  result.timed_tolerances.push_back(judged.tolerance);
 }
 
-/// Number `index` of the timed solves, of all batches, from sources with a phase of their own; false where the run was
-/// stopped before its end. The last one is judged.
+/// Judges a drawn column of every timed solve, and all columns of drawn ones. The draws are made after the solve: solve
+/// number n is drawn with a chance of 1/n, so that each is the last of those that are judged whole with the same
+/// chance.
+void judge_drawn(propagator_result& result, const solve_setting& run, const std::vector<int>& columns, int index,
+                 const timed_solve& solve, const timed_source& from) {
+  const bool is_drawn = draw_by_clock(static_cast<std::uint64_t>(index) + 1, run.world) == 0;
+  const auto drawn = static_cast<std::size_t>(draw_by_clock(columns.size(), run.world));
+  for (std::size_t place = 0; place < columns.size(); ++place)
+    if (is_drawn || place == drawn)
+      judge_timed(result, run, columns[place], static_cast<int>(place), solve, from);
+}
+
+/// Number `index` of the timed solves, of all batches, from sources at a place of their own; false where the run was
+/// stopped before its end.
 bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, int index, const solve_setting& run,
                   const schur_parameters& parameters) {
-  const complex<double> phase = scaling::phase_of_stretch(static_cast<int>(run.options.shared.seed % 1000) + index);
+  const std::uint64_t seed = run.options.shared.seed;
+  const timed_source from{
+      scaling::drawn_source(run.options.source, run.links.geometry().global(), seed, index),
+      scaling::phase_of_stretch(static_cast<int>(seed % 1000) + index)};
   double seconds = 0.0, flops = 0.0;
   long inner_applications = 0, outer_applications = 0;
   for (solved_batch& batch : batches) {
     if (run.control.should_stop()) return false;
-    run.on.solver.make_sources(run.options.source, batch.columns, phase);
+    run.on.solver.make_sources(from.source, batch.columns, from.phase);
     const timed_solve again = plaquette::solve(run.on, run.rule, parameters);
     if (run.control.stopped()) return false;
     for (std::size_t place = 0; place < batch.columns.size(); ++place)
       result.timed_solves_converge =
           result.timed_solves_converge && again.report.columns[place].status == solve_status::converged;
-    if (index + 1 == run.options.repeat) judge_timed(result, run, batch.columns, again.report, phase);
+    judge_drawn(result, run, batch.columns, index, again, from);
     batch.seconds.push_back(again.seconds);
-    batch.flops = again.flops;
+    batch.gflops.push_back(gflops_of(again));
     result.gpu = again.gpu;
     result.host_energy = again.host_energy;
     result.tuning_seconds += again.tuning_seconds;
@@ -305,9 +326,9 @@ bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches,
     outer_applications += again.report.outer_applications;
   }
   result.seconds.push_back(seconds);
+  result.gflops.push_back(seconds > 0.0 ? 1e-9 * flops / seconds : 0.0);
   // From here on of the solve that is timed: the first one may have been stopped and continued, or made in other
   // batches.
-  result.flops = flops;
   result.inner_applications = inner_applications;
   result.outer_applications = outer_applications;
   return true;
@@ -333,7 +354,7 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
   enter_stage("the timed solves");
   std::vector<solved_batch> batches;
   for (auto& columns : batches_to_solve(std::vector<bool>(result.kept.size(), false), run.options.batch_size()))
-    batches.push_back({std::move(columns), 0.0, {}});
+    batches.push_back({std::move(columns), {}, {}});
   if (run.options.shared.check && run.options.repeat > 0 && result.solved())
     check_repeats(result, batches.front().columns, run, parameters);
   for (int i = 0; result.solved() && i < run.options.repeat; ++i) {
@@ -341,10 +362,12 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
     if (!time_a_solve(result, batches, i, run, parameters)) break;
   }
   result.warmed_up = !result.seconds.empty();
-  if (result.warmed_up)
+  if (result.warmed_up) {
     result.batches = std::move(batches);
-  else
+  } else {
     result.seconds.push_back(result.first_seconds);
+    result.gflops.push_back(result.first_seconds > 0.0 ? 1e-9 * result.first_flops / result.first_seconds : 0.0);
+  }
 }
 
 /// Correlators of the device, and what they were made of.
@@ -416,7 +439,7 @@ json_document to_json(const std::vector<solved_batch>& batches, const std::vecto
     list.push_back({{"columns", batch.columns},
                     {"iterations", iterations},
                     {"seconds", {{"min", s.min}, {"median", s.median}, {"max", s.max}, {"samples", s.samples}}},
-                    {"gflops", s.median > 0.0 ? 1e-9 * batch.flops / s.median : 0.0}});
+                    {"gflops", statistics(batch.gflops).median}});
   }
   return list;
 }
@@ -471,7 +494,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                       {"max", seconds.max},
                       {"samples", seconds.samples},
                       {"after_warm_up", result.warmed_up}}},
-                    {"gflops", seconds.median > 0.0 ? 1e-9 * result.flops / seconds.median : 0.0},
+                    {"gflops", statistics(result.gflops).median},
                     {"tuning_seconds", result.tuning_seconds},
                     {"reference_seconds", result.reference_seconds},
                     {"columns", columns}};

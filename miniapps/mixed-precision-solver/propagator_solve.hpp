@@ -23,7 +23,7 @@ namespace plaquette {
 /// Columns that were solved at once, and the seconds that they took each time.
 struct solved_batch {
   std::vector<int> columns;
-  double flops = 0.0;  ///< of one solve, standard counts of the Schur operator
+  std::vector<double> gflops;  ///< a second, standard counts of the Schur operator
   std::vector<double> seconds;
 };
 
@@ -41,15 +41,18 @@ struct propagator_result {
   bool warmed_up = false;                      ///< a solve came before the timed ones
   /// With --check: whether one more solve, from the same sources, took the same iterations to the same residuals.
   std::optional<bool> repeats_agree{};
-  /// Of each column, by the reference: the relative residual of its last timed solve, and what it is held to.
+  /// Of drawn columns of the timed solves, by the reference: the relative residual, and what it is held to.
   std::vector<double> timed_residuals{}, timed_tolerances{};
+  /// Of the same: the largest relative difference of |x| to that which was read before the clock stopped.
+  double norms_apart = 0.0;
   bool timed_solves_converge = true;
   double tuning_seconds = 0.0;                   ///< of all solves; no other time holds them
   std::optional<correlator_pair> correlators{};  ///< by the device, of the first solve; see propagator_solver
-  double flops = 0.0;           ///< of the timed solve, else of the first: standard counts of the Schur operator
+  double first_flops = 0.0;     ///< of the first solve: standard counts of the Schur operator
+  std::vector<double> gflops;   ///< a second, of the timed solves; of the first one where there were none
   double true_tolerance = 0.0;  ///< what true residuals are held to, see schur_parameters
   std::vector<std::string> unfinished_files;  ///< that runs which were stopped have left, as the checkpoint says
-  long inner_applications = 0;                ///< of the same solve: of the operator of the Krylov space
+  long inner_applications = 0;                ///< of the last timed solve, else of the first: of the operator of the Krylov space
   long outer_applications = 0;                ///< and of that of the residual, on the even sites
   double reference_seconds = 0.0;             ///< that the checks took
   json_document host_energy = nullptr;        ///< of the last batch

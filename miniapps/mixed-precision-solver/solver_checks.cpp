@@ -8,9 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "common/algebra/gamma.hpp"
-#include "common/lattice/sum_rounding.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
@@ -152,33 +149,6 @@ void check_rho(verification& checks, const std::vector<double>& rho, const std::
   for (std::size_t t = 0; is_bounded && t < rho.size(); ++t)
     is_bounded = std::abs(rho[t]) <= (1.0 + 2.0 * rounding_of_a_contraction) * pion[t];
   checks.add("rho correlator is at most the pion's", is_bounded);
-}
-
-void check_rho_by_definition(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion,
-                             const std::vector<spinor_configuration>& columns, int time, const communicator& comm) {
-  const lattice_geometry& geometry = columns.front().geometry();
-  const spin_matrix gamma5 = gamma_matrix(4);
-  const auto [sum] = cpu::sum_over_sites<1>(geometry, comm, [&](const coordinate& x) -> std::array<double, 1> {
-    if (geometry.to_global(x)[3] != time) return {};
-    double here = 0.0;
-    for (int i = 0; i < 3; ++i) {
-      const spin_matrix left = gamma5 * gamma_matrix(i), right = gamma_matrix(i) * gamma5;
-      for (int f = 0; f < spins; ++f)
-        for (int e = 0; e < colours; ++e) {
-          spinor<double> column;  // of S gamma_i gamma_5
-          for (int d = 0; d < spins; ++d) column += right(d, f) * columns[static_cast<std::size_t>(colours * d + e)](x);
-          const spinor<double> applied = left * column;
-          const spinor<double>& s = columns[static_cast<std::size_t>(colours * f + e)](x);
-          for (int a = 0; a < spins; ++a)
-            for (int c = 0; c < colours; ++c) here += (applied(a, c) * conj(s(a, c))).re / 3.0;
-        }
-    }
-    return {here};
-  });
-  const auto t = static_cast<std::size_t>(time);
-  const double apart = std::abs(rho.at(t) - sum);
-  checks.add("rho correlator against its definition", apart == 0.0 ? 0.0 : apart / pion.at(t),
-             rounding_of_a_contraction + sum_rounding(geometry.global()));
 }
 
 }  // namespace plaquette

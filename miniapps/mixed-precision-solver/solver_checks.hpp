@@ -89,10 +89,4 @@ std::string remark_on_exceptional(const std::vector<double>& pion, int source_ti
 /// those of the pion with signs and phases).
 void check_rho(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion);
 
-/// Adds: the rho at one time against its definition, sum over x of Re tr [ gamma_i S gamma_i gamma_5 S^+ gamma_5 ] / 3
-/// with products of whole spin matrices, as a share of the pion there. Collective.
-/// \param columns  the twelve of the propagator
-void check_rho_by_definition(verification& checks, const std::vector<double>& rho, const std::vector<double>& pion,
-                             const std::vector<spinor_configuration>& columns, int time, const communicator& comm);
-
 }  // namespace plaquette

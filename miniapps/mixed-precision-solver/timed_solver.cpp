@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <span>
 
@@ -10,6 +11,7 @@
 #include "common/app/timing.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -143,7 +145,25 @@ operator_figure figure_of(const timed_solver& on, const operator_trial& a, const
   return figure;
 }
 
+/// Reads all solutions, so that no work on them is left.
+std::vector<double> norms_of_solutions(const timed_solver& on) {
+  std::vector<double> norms = on.solver.solution_norms();
+  if (!norms.empty()) return norms;
+  spinor_configuration x(on.geometry);
+  for (int column = 0; column < on.solver.settings().columns; ++column) {
+    on.solver.get_solution(column, x);
+    norms.push_back(norm_of(x, on.comm));
+  }
+  return norms;
+}
+
 }  // namespace
+
+double norm_of(const spinor_configuration& x, const communicator& comm) {
+  const auto sum = cpu::sum_over_sites<1>(
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
+  return std::sqrt(sum[0]);
+}
 
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters) {
   if (on.gpu) {
@@ -155,6 +175,7 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
   const tuned_device device{on.gpu};
   const work_clock watch(device);
   propagator_report solved = on.solver.solve(rule, parameters);
+  std::vector<double> norms = norms_of_solutions(on);
   const stretch_seconds spent = end_together(watch, on.comm);
   timed_solve result;
   result.seconds = spent.work;
@@ -162,6 +183,7 @@ timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur
   if (on.gpu) result.gpu = of_all_gpus(on.gpu->monitor().end(), on.comm);
   if (on.energy) result.host_energy = energy_since(before, *on.energy, on.comm);
   result.report = std::move(solved.report);
+  result.norms = std::move(norms);
   result.flops = solved.flops;
   return result;
 }

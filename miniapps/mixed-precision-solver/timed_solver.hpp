@@ -28,6 +28,7 @@ struct timed_solver {
 /// A solve of a batch of columns from a zero guess.
 struct timed_solve {
   schur_report report;
+  std::vector<double> norms{};  ///< |x| of each right-hand side, read before the clock stopped
   double seconds = 0.0;         ///< without those of tuning
   double tuning_seconds = 0.0;  ///< that finding out how to launch kernels took meanwhile
   double flops = 0.0;           ///< of the Schur operator's applications on all ranks, in the field's standard counts
@@ -35,7 +36,11 @@ struct timed_solve {
   json_document gpu = nullptr;          ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
 
-/// Solves. Seconds are those of all ranks together, each of which waits for the last. Collective.
+/// Returns |x|. Collective.
+double norm_of(const spinor_configuration& x, const communicator& comm);
+
+/// Solves, and reads the solutions. Seconds are those of all ranks together, each of which waits for the last.
+/// Collective.
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters);
 
 /// Applies M or M^+ to a batch of random columns, full lattice, and returns input and output, each summed over the

@@ -242,6 +242,7 @@ void source_solves::add_correlators() {
                             rho = cpu::rho_correlator(solutions_, run_.world);
   run_.progress.clear();
   note_correlators(run_, pion, rho, options_.source.position[3]);
+  check_correlators_by_definition(run_.result.checks, pion, rho, solutions_, run_.world);
   std::vector<bit_sum> used;
   for (const spinor_configuration& x : solutions_) used.push_back(bits_of(x));
   check_same_bits(run_.result.checks, "solutions", sum_of(judged_), sum_of(used), run_.world);
