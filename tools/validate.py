@@ -126,6 +126,12 @@ def class_faults(report, remarks):
     if problem is None:
         return [f"class {name}, memory {memory}: there is no such class of {report['app']}"]
     faults = []
+    newest = CLASSES["programs"][report["app"]].get("version", 1)
+    version = run_class.get("version", 1)  # old reports leave it out
+    if not (isinstance(version, int) and 1 <= version <= newest):
+        faults.append(f"class {name}: expected version {newest} or an older one, found {json.dumps(version)}")
+    elif version < newest:
+        remarks.append(f"class {name}: of version {version}, whose figures are not compared with those of version {newest}")
     for key, expected in problem.items():
         found = parameters.get(key, {"steps": 0} if key == "stout" else None)
         if not same(expected, found):
@@ -628,7 +634,7 @@ def kind_of(report):
     """Runs of one kind are repetitions of each other."""
     c = report.get("class", {"name": "-"})
     return (report["app"], c["name"], c.get("memory", "medium"), report["parameters"].get("device", "cpu"),
-            report["parameters"].get("scaling", "strong"), report["machine"]["ranks"])
+            report["parameters"].get("scaling", "strong"), report["machine"]["ranks"], c.get("version", 1))
 
 
 def is_comparable(report):
@@ -784,9 +790,9 @@ def rule_faults(named, series):
 def scaling(series, kinds):
     """A series that submission.json names: {"app", "kind": "weak" or "strong", "ranks": [...]}; efficiencies."""
     app, kind, ranks = series.get("app"), series.get("kind", "strong"), series.get("ranks", [])
-    found = {}
+    found, newest = {}, max((key[6] for key in kinds if key[0] == app), default=1)
     for key, foms in kinds.items():
-        if key[0] == app and key[1] == series.get("class", key[1]) and \
+        if key[0] == app and key[6] == newest and key[1] == series.get("class", key[1]) and \
                 key[2] == series.get("memory", "medium") and key[5] in ranks:
             found.setdefault(key[5], []).extend(foms)
     missing = [r for r in ranks if r not in found]

@@ -139,11 +139,9 @@ json_document to_json(const report& r) {
   if (!r.energy.is_null()) document["energy"] = r.energy;
   if (!r.stages.is_null()) document["stages"] = r.stages;
   if (r.run_class)
-    document["class"] = {{"name", r.run_class->name},
-                         {"memory", r.run_class->memory},
-                         {"conforms", r.run_class->conforms()},
-                         {"why", r.run_class->why},
-                         {"work_seconds", r.run_class->work_seconds}};
+    document["class"] = {{"name", r.run_class->name},       {"memory", r.run_class->memory},
+                         {"version", r.run_class->version}, {"conforms", r.run_class->conforms()},
+                         {"why", r.run_class->why},         {"work_seconds", r.run_class->work_seconds}};
   if (!r.run.date.empty()) document["run"] = to_json(r.run);
   name_what_is_not_finite(document);
   return document;

@@ -63,6 +63,7 @@ struct class_verdict {
   std::string why;                ///< what does not conform; empty: the run conforms
   std::string memory = "medium";  ///< which of the class's sizes
   double work_seconds = 0.0;      ///< of the work that the figure of merit is made of
+  int version = 1;                ///< of the class
   bool conforms() const { return why.empty(); }
 };
 

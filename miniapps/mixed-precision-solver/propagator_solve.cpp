@@ -17,6 +17,7 @@
 #include "miniapps/mixed-precision-solver/propagator_checkpoint.hpp"
 #include "miniapps/shared/clock_draw.hpp"
 #include "miniapps/shared/drawn_source.hpp"
+#include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
@@ -292,8 +293,7 @@ void judge_drawn(propagator_result& result, const solve_setting& run, const std:
   const bool is_drawn = draw_by_clock(static_cast<std::uint64_t>(index) + 1, run.world) == 0;
   const auto drawn = static_cast<std::size_t>(draw_by_clock(columns.size(), run.world));
   for (std::size_t place = 0; place < columns.size(); ++place)
-    if (is_drawn || place == drawn)
-      judge_timed(result, run, columns[place], static_cast<int>(place), solve, from);
+    if (is_drawn || place == drawn) judge_timed(result, run, columns[place], static_cast<int>(place), solve, from);
 }
 
 /// Number `index` of the timed solves, of all batches, from sources at a place of their own; false where the run was
@@ -301,9 +301,8 @@ void judge_drawn(propagator_result& result, const solve_setting& run, const std:
 bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, int index, const solve_setting& run,
                   const schur_parameters& parameters) {
   const std::uint64_t seed = run.options.shared.seed;
-  const timed_source from{
-      scaling::drawn_source(run.options.source, run.links.geometry().global(), seed, index),
-      scaling::phase_of_stretch(static_cast<int>(seed % 1000) + index)};
+  const timed_source from{scaling::drawn_source(run.options.source, run.links.geometry().global(), seed, index),
+                          scaling::phase_of_stretch(static_cast<int>(seed % 1000) + index)};
   double seconds = 0.0, flops = 0.0;
   long inner_applications = 0, outer_applications = 0;
   for (solved_batch& batch : batches) {

@@ -48,16 +48,16 @@ struct propagator_result {
   bool timed_solves_converge = true;
   double tuning_seconds = 0.0;                   ///< of all solves; no other time holds them
   std::optional<correlator_pair> correlators{};  ///< by the device, of the first solve; see propagator_solver
-  double first_flops = 0.0;     ///< of the first solve: standard counts of the Schur operator
-  std::vector<double> gflops;   ///< a second, of the timed solves; of the first one where there were none
-  double true_tolerance = 0.0;  ///< what true residuals are held to, see schur_parameters
+  double first_flops = 0.0;                      ///< of the first solve: standard counts of the Schur operator
+  std::vector<double> gflops;                 ///< a second, of the timed solves; of the first one where there were none
+  double true_tolerance = 0.0;                ///< what true residuals are held to, see schur_parameters
   std::vector<std::string> unfinished_files;  ///< that runs which were stopped have left, as the checkpoint says
-  long inner_applications = 0;                ///< of the last timed solve, else of the first: of the operator of the Krylov space
-  long outer_applications = 0;                ///< and of that of the residual, on the even sites
-  double reference_seconds = 0.0;             ///< that the checks took
-  json_document host_energy = nullptr;        ///< of the last batch
-  json_document gpu = nullptr;                ///< clocks and energy of the last batch; null on the CPU
-  json_document halo = nullptr;               ///< see halo_facts
+  long inner_applications = 0;     ///< of the last timed solve, else of the first: of the operator of the Krylov space
+  long outer_applications = 0;     ///< and of that of the residual, on the even sites
+  double reference_seconds = 0.0;  ///< that the checks took
+  json_document host_energy = nullptr;  ///< of the last batch
+  json_document gpu = nullptr;          ///< clocks and energy of the last batch; null on the CPU
+  json_document halo = nullptr;         ///< see halo_facts
 
   bool solved() const;
   /// Iterated residual of the worst column, one an iteration.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <span>
 
@@ -11,9 +10,9 @@
 #include "common/app/timing.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
 
@@ -158,12 +157,6 @@ std::vector<double> norms_of_solutions(const timed_solver& on) {
 }
 
 }  // namespace
-
-double norm_of(const spinor_configuration& x, const communicator& comm) {
-  const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
-  return std::sqrt(sum[0]);
-}
 
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters) {
   if (on.gpu) {

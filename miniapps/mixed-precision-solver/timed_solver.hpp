@@ -36,9 +36,6 @@ struct timed_solve {
   json_document gpu = nullptr;          ///< clocks of the first rank's GPU and energy of all meanwhile; null on the CPU
 };
 
-/// Returns |x|. Collective.
-double norm_of(const spinor_configuration& x, const communicator& comm);
-
 /// Solves, and reads the solutions. Seconds are those of all ranks together, each of which waits for the last.
 /// Collective.
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters);

@@ -33,6 +33,7 @@ class multigrid_program final : public program {
  private:
   void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const;
   std::unique_ptr<multigrid_solver> make_solver(app_run& run, const gauge_input& gauge) const;
+  void first_iteration(multigrid_solver& solver) const;
   setup_results set_up(app_run& run, multigrid_solver& solver) const;
   void measure(app_run& run, multigrid_solver& solver, source_solves& solves, multigrid_results& results);
   std::vector<low_mode> examine(app_run& run, multigrid_solver& solver) const;

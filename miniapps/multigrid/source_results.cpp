@@ -227,7 +227,8 @@ json_document to_json(const cycle_shape& shape) {
 }  // namespace
 
 json_document to_json(const setup_results& results) {
-  const auto& [setup, tuning] = results;
+  const setup_report& setup = results.setup;
+  const tuning_report& tuning = results.tuning;
   const auto& s = setup.seconds;
   json_document document{{"seconds",
                           {{"whole", results.seconds()},
@@ -236,7 +237,7 @@ json_document to_json(const setup_results& results) {
                            {"orthonormalisation", s.orthonormalisation},
                            {"galerkin", s.galerkin},
                            {"trial", tuning.seconds.trial},
-                           {"tuning", s.tuning + tuning.seconds.tuning}}},
+                           {"tuning", results.tuning_seconds}}},
                          {"replaced", setup.replaced},
                          {"dropped", setup.dropped},
                          {"stages", setup.stages},
@@ -287,9 +288,10 @@ void print_why_whole(const tuning_report& tuning) {
 }  // namespace
 
 void print_setup(const setup_results& results) {
-  const auto& [setup, tuning] = results;
+  const setup_report& setup = results.setup;
+  const tuning_report& tuning = results.tuning;
   const auto& s = setup.seconds;
-  const double of_tuner = s.tuning + tuning.seconds.tuning;
+  const double of_tuner = results.tuning_seconds;
   fmt::print(
       "setup      {:.4g} s: null vectors {:.4g}, refinement {:.4g}, orthonormalisation {:.4g}, coarse operators "
       "{:.4g}, trial {:.4g}{}\n",

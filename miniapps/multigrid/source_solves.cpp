@@ -12,13 +12,19 @@
 #include <optional>
 #include <utility>
 
+#include "common/algebra/largest.hpp"
+#include "common/algorithms/work_clock.hpp"
+#include "common/lattice/sum_rounding.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "miniapps/shared/correlator_report.hpp"
+#include "miniapps/shared/drawn_source.hpp"
+#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_case.hpp"
+#include "miniapps/shared/spinor_difference.hpp"
 #include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
@@ -54,6 +60,7 @@ source_solves::source_solves(app_run& run, const multigrid_options& options, mul
       options_(options),
       solver_(solver),
       gauge_(gauge),
+      source_(options.source),
       next_source_(static_cast<int>(options.shared.seed % 1000)) {}
 
 series source_solves::solve_all(bool by_multigrid, int batch) {
@@ -63,26 +70,30 @@ series source_solves::solve_all(bool by_multigrid, int batch) {
   if (by_multigrid) all.schedule = schedule_of(options_.multigrid);
   all.devices = run_.world.size();
   const int rhs = options_.shared.rhs;
-  if (by_multigrid) {
-    const bool all_columns = rhs == cpu::spin_colours;
+  // The first series gives the answer. All others, and each warm-up, have places of their own on the lattice.
+  const cpu::source_description source = series_ == 0 ? options_.source : drawn_source();
+  const bool gives_answer = series_++ == 0;
+  if (gives_answer) {
+    const bool all_columns = by_multigrid && rhs == cpu::spin_colours;
     solutions_.assign(all_columns ? cpu::spin_colours : 0, spinor_configuration(run_.geometry));
     judged_.assign(solutions_.size(), {});
   }
   warm_up(by_multigrid, batch);
   if (rhs % batch != 0) warm_up(by_multigrid, rhs % batch);
+  source_ = source;
   for (int first = 0; first < rhs; first += batch) {
     if (run_.control.should_stop()) break;
     run_.begin(fmt::format("solve by {} of source {} of {}", all.solver, first + 1, rhs));
     std::vector<int> columns(static_cast<std::size_t>(std::min(batch, rhs - first)));
     std::iota(columns.begin(), columns.end(), first);
-    solve_batch(all, columns);
+    solve_batch(all, columns, gives_answer);
   }
-  if (by_multigrid && (std::ssize(all.sources) != rhs || !all.solved(options_.tolerance()))) solutions_.clear();
+  if (gives_answer && (std::ssize(all.sources) != rhs || !all.solved(options_.tolerance()))) solutions_.clear();
   if (!run_.control.stopped()) measure_power(all, batch);
   return all;
 }
 
-void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
+void source_solves::solve_batch(series& all, const std::vector<int>& columns, bool keep) {
   const bool is_first = all.sources.empty();
   take_sources(columns);
   const energy_reading before = run_.energy.now();
@@ -106,7 +117,7 @@ void source_solves::solve_batch(series& all, const std::vector<int>& columns) {
     s.seconds = solved.seconds / static_cast<double>(columns.size());
     s.iterated = c.residual;
     s.device = solved.report.true_residuals[k];
-    s.reference = judged(columns[k], static_cast<int>(k), all.is_multigrid());
+    s.reference = judged(columns[k], static_cast<int>(k), keep);
     all.sources.push_back(s);
   }
   find_errors(std::span(all.sources).subspan(begin));
@@ -127,7 +138,11 @@ void source_solves::tell(const series& all, const multigrid_solve_report& solved
 
 void source_solves::take_sources(const std::vector<int>& columns) {
   phase_ = scaling::phase_of_stretch(next_source_++);
-  solver_.make_sources(options_.source, columns, phase_);
+  solver_.make_sources(source_, columns, phase_);
+}
+
+cpu::source_description source_solves::drawn_source() {
+  return scaling::drawn_source(options_.source, run_.geometry.global(), options_.shared.seed, places_++);
 }
 
 /// Every width runs once before it is timed.
@@ -136,6 +151,7 @@ void source_solves::warm_up(bool by_multigrid, int width) {
   run_.begin(fmt::format("warm-up for {} right-hand side{} at once", width, width == 1 ? "" : "s"));
   std::vector<int> columns(static_cast<std::size_t>(width));
   std::iota(columns.begin(), columns.end(), 0);
+  source_ = drawn_source();
   take_sources(columns);
   stopping_rule few = rule_of(options_.tolerance(), std::min(options_.reference_limit, solver_.warm_up_iterations()));
   few.progress = nullptr;
@@ -160,16 +176,28 @@ multigrid_solve_report source_solves::solve(bool by_multigrid) {
 }
 
 multigrid_solve_report source_solves::solve(bool by_multigrid, const stopping_rule& rule) {
-  return by_multigrid ? solver_.solve(rule) : solver_.solve_by_bicgstab(rule, options_.reference_precision());
+  if (run_.gpu) run_.gpu->finish();
+  run_.world.barrier();
+  const tuned_device device{run_.gpu.get()};
+  const work_clock watch(device);
+  multigrid_solve_report solved =
+      by_multigrid ? solver_.solve(rule) : solver_.solve_by_bicgstab(rule, options_.reference_precision());
+  norms_ = solver_.solution_norms();
+  const stretch_seconds spent = end_together(watch, run_.world);
+  solved.seconds = spent.work;
+  solved.tuning_seconds = spent.tuning;
+  return solved;
 }
 
 /// Returns the residual of the solution at a place by the textbook operator, which had no part in the solve. The
-/// source's phase is taken away before.
+/// source's phase is taken away before. Notes how far |x| is from that which was read before the clock stopped.
 double source_solves::judged(int column, int place, bool keep) {
   const auto [spin, colour] = component_of_column(column);
-  const auto b = cpu::make_source(options_.source, spin, colour, gauge_.links, run_.world);
+  const auto b = cpu::make_source(source_, spin, colour, gauge_.links, run_.world);
   spinor_configuration x(run_.geometry);
   solver_.get_solution(place, x);
+  const double norm = norm_of(x, run_.world), read = norms_.at(static_cast<std::size_t>(place));
+  keep_largest(norms_apart_, norm == read ? 0.0 : std::abs(read / norm - 1.0));
   const complex<double> back = conj(phase_);
   cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = back * x(at); });
   const bit_sum bits = bits_of(x);
@@ -226,13 +254,22 @@ void source_solves::measure_power(series& all, int batch) {
 
 solve_profile source_solves::profile() {
   run_.begin("profile of a solve");
+  source_ = drawn_source();
   take_sources({0});
   const solve_profile found = solver_.profile(rule_of(options_.tolerance(), options_.iteration_limit));
+  norms_ = solver_.solution_norms();
   run_.progress.clear();
   if (run_.control.stopped()) return found;
   const double residual = judged(0, 0, false);
   run_.result.checks.add("residual of the full system, profiled solve", residual, options_.tolerance());
   return found;
+}
+
+void source_solves::check_clock() {
+  // Two sums of the same squares, 24 a site, which make them sqrt(24) times as long as one number a site. Each square
+  // is rounded in the precision of the solution, at most that of pairs of floats.
+  run_.result.checks.add("solutions are those that the clock has seen", norms_apart_,
+                         4.0 * unit_roundoff(precision::pairs) + 5.0 * sum_rounding(run_.geometry.global()));
 }
 
 void source_solves::add_correlators() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Solves of all sources, timed and judged. Each solve has a source of its own: the spin and colour of a column, times
-/// a phase that no solve before has had. What remembers solutions gains nothing.
+/// a phase that no solve before has had, and each series and each warm-up has a place of its own on the lattice. What
+/// remembers solutions gains nothing.
 #pragma once
 
 #include <span>
@@ -27,13 +28,16 @@ class source_solves {
   series solve_all(bool by_multigrid, int batch);
   /// Makes one more solve, of the first source, whose stages are timed; adds a check of its solution. Collective.
   solve_profile profile();
-  /// Adds the correlators of the last series by multigrid that has solved all twelve sources, and checks that its
-  /// solutions are still those that were judged. Does nothing where there is no such series. Collective.
+  /// Adds the check that the solutions that were judged are those that were read before the clock stopped.
+  void check_clock();
+  /// Adds the correlators of the first series, where it has solved all twelve sources by multigrid. Checks them, and
+  /// that its solutions are still those that were judged. Does nothing where there is no such series. Collective.
   void add_correlators();
 
  private:
-  void solve_batch(series& all, const std::vector<int>& columns);
+  void solve_batch(series& all, const std::vector<int>& columns, bool keep);
   void tell(const series& all, const multigrid_solve_report& solved, const std::vector<int>& columns) const;
+  source_description drawn_source();
   void take_sources(const std::vector<int>& columns);
   void warm_up(bool by_multigrid, int width);
   stopping_rule rule_of(double tolerance, int limit);
@@ -47,9 +51,13 @@ class source_solves {
   const multigrid_options& options_;
   multigrid_solver& solver_;
   const gauge_input& gauge_;
+  source_description source_;        ///< of the sources in the solver
   int next_source_;                  ///< number of the next phase
+  int places_ = 0, series_ = 0;      ///< places drawn and series begun
+  std::vector<double> norms_{};      ///< |x| of the last solve, read before the clock stopped
+  double norms_apart_ = 0.0;         ///< the largest relative difference to those of the solutions that were judged
   complex<double> phase_{1.0, 0.0};  ///< of the sources in the solver
-  cpu::propagator solutions_;        ///< of a series by multigrid, in the order of the columns
+  cpu::propagator solutions_;        ///< of the first series, in the order of the columns
   std::vector<bit_sum> judged_;      ///< of these, when they were judged
 };
 

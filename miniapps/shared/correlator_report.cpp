@@ -111,8 +111,7 @@ void check_correlators_by_definition(verification& checks, const std::vector<dou
   }
   // A term, on either side, is rounded some tens of times. The terms are summed over the sites in two orders. Terms of
   // the rho have both signs, and none is larger than the pion's.
-  const double rounding =
-      128.0 * 0x1p-53 + sum_rounding(columns.front().geometry().global());
+  const double rounding = 128.0 * 0x1p-53 + sum_rounding(columns.front().geometry().global());
   checks.add("pion correlator against its definition", pion_apart, rounding);
   checks.add("rho correlator against its definition", rho_apart, rounding);
 }

@@ -17,9 +17,9 @@ namespace plaquette {
 /// 0, in a correlator that falls below 2^-53 of its largest value somewhere else.
 void check_correlator(verification& checks, const std::string& name, const std::vector<double>& correlator);
 
-/// Adds: pion and rho at each time against their definitions, sums over x of tr [ S S^+ ] and of
-/// Re tr [ gamma_i S gamma_i gamma_5 S^+ gamma_5 ] / 3 with products of spin matrices: the largest difference, as a share
-/// of the pion there. Collective.
+/// Adds: pion and rho at each time against their definitions, the largest difference as a share of the pion there. They
+/// are sums over x of tr [ S S^+ ] and of Re tr [ gamma_i S gamma_i gamma_5 S^+ gamma_5 ] / 3, with products of spin
+/// matrices. Collective.
 /// \param columns  the twelve of the propagator
 void check_correlators_by_definition(verification& checks, const std::vector<double>& pion,
                                      const std::vector<double>& rho, const std::vector<spinor_configuration>& columns,

@@ -95,6 +95,7 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   const std::string scaled = program["scaled"];
   official_class found{chosen.size, chosen.memory, program["fixed"], program["least"],
                        program.value("seconds", all["classes"][chosen.size]["seconds"].get<double>())};
+  found.version = program.value("version", 1);
   if (const auto expected = program.find("expected_iterations"); expected != program.end())
     found.expected_iterations = expected->value(chosen.size, expected->value("others", 0));
   if (scaled == "lattice" && all["lattices"].contains(chosen.size)) {
@@ -136,7 +137,7 @@ void take_problem(shared_options& options, const official_class& problem, const 
 
 class_verdict judge_class(const official_class& problem, const report& result, double work_seconds) {
   const json_document& parameters = result.parameters;
-  class_verdict verdict{problem.name, "", problem.memory, work_seconds};
+  class_verdict verdict{problem.name, "", problem.memory, work_seconds, problem.version};
   const auto add = [&verdict](const std::string& what) { verdict.why += (verdict.why.empty() ? "" : ", ") + what; };
   for (const auto& item : problem.fixed.items()) {
     const bool is_there = parameters.contains(item.key());

@@ -22,6 +22,7 @@ struct official_class {
   int expected_iterations = 0;  ///< of a solve, for estimates; 0: not known
   /// Of links before smearing, or of the cell that they repeat, and how far others may lie from it; 0: any.
   double plaquette = 0.0, plaquette_tolerance = 0.0;
+  int version = 1;  ///< rises with what is timed: figures of two versions are not compared
 };
 
 /// --size and --memory as given.

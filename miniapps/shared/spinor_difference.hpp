@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How far two spinor fields of the host are from each other.
+/// The length of a spinor field of the host, and how far two of them are from each other.
 #pragma once
 
 #include <array>
@@ -11,6 +11,13 @@
 #include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette {
+
+/// Returns |x|. Collective.
+inline double norm_of(const spinor_configuration& x, const communicator& comm) {
+  const auto sum = cpu::sum_over_sites<1>(
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
+  return std::sqrt(sum[0]);
+}
 
 /// Returns |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
 inline double relative_difference(const spinor_configuration& found, const spinor_configuration& expected,

@@ -47,8 +47,40 @@ class MultigridCheats(CommandLineTest):
         self.assertTrue(any("multigrid" in name for name in names), names)
         self.assertTrue(any("bicgstab" in name for name in names), names)
 
-    def test_seconds_that_are_too_few_exceed_the_machine(self):
-        names = self.failed_checks(self.cheating("fast", "--rhs", "1"))
+    def test_solutions_that_are_those_before_turned(self):
+        for arguments in (["--batches", "1", "--reference", "none"], ["--batches", "3"]):
+            with self.subTest(arguments=arguments):
+                result = self.cheating("rotate", "--rhs", "3", *arguments)
+                self.assertIn("a solution was remembered", result.err)
+                self.assertIn("residual of the full system", " ".join(self.failed_checks(result)))
+
+    def test_a_solve_that_waits_is_made_on_the_clock(self):
+        honest = self.cheating("none", "--rhs", "3", "--batches", "3,3", "--reference", "none")
+        self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
+        expected = [s["seconds"] for s in self.read_json("r.json")["solves"]]
+        result = self.cheating("lazy", "--rhs", "3", "--batches", "3,3", "--reference", "none")
+        self.assertEqual(result.status, SUCCESS, result.out + result.err)
+        self.assertIn("put off", result.err)
+        found = [s["seconds"] for s in self.read_json("r.json")["solves"]]
+        self.assertGreater(found[1], 0.1 * expected[1])  # the solver says 1e-6
+
+    def test_seconds_are_those_of_the_programs_clock(self):
+        result = self.cheating("fast", "--rhs", "1", "--reference", "none")
+        self.assertEqual(result.status, SUCCESS, result.out + result.err)
+        document = self.read_json("r.json")
+        stages = {s["name"]: s["seconds"] for s in document["stages"]}
+        setup = document["solves"][0]["setup"]["seconds"]["whole"]
+        self.assertGreater(setup, 0.9 * stages["setup"])
+        self.assertLess(setup, 1.1 * stages["setup"])
+
+    def test_correlators_that_are_wrong_by_a_percent(self):
+        for cheat in ("pion", "pion-one", "rho-one"):
+            with self.subTest(cheat=cheat):
+                names = self.failed_checks(self.cheating(cheat, "--rhs", "12", "--batches", "12", "--reference", "none"))
+                self.assertEqual(names, [f"{cheat.split('-')[0]} correlator against its definition"])
+
+    def test_flops_that_are_too_many_exceed_the_machine(self):
+        names = self.failed_checks(self.cheating("flops", "--rhs", "1"))
         self.assertEqual(names, ["best figure, as a share of what the machine can give"])
         figures = self.read_json("r.json")["figures"]
         self.assertEqual([f["operator"] for f in figures], ["solve by multigrid", "solve by bicgstab"])

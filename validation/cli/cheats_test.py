@@ -48,6 +48,45 @@ class Cheats(CommandLineTest):
                                       program=SOLVER)
                 self.assert_told(failed, "timed solves")
 
+    def test_timed_solves_that_wait_until_their_solution_is_wanted(self):
+        for ranks in (1, 2) if DEVICE == "cpu" else (1,):
+            with self.subTest(ranks=ranks):
+                failed = self.verdict("loose", *self.solve("--repeat", "2"), program=SOLVER, ranks=ranks)
+                self.assert_told(failed, "timed solutions are those that the clock has seen")
+
+    def test_a_solve_that_waits_is_done_on_the_clock(self):
+        """Solutions are read before the clock stops: a solver that solves then is as slow as an honest one."""
+        os.environ["PLAQUETTE_CHEAT"] = "lazy"
+        self.addCleanup(os.environ.pop, "PLAQUETTE_CHEAT", None)
+        result = run(*self.solve("--rhs", "2", "--repeat", "1", "--json", self.path("r.json")), program=SOLVER)
+        self.assertEqual(result.status, SUCCESS, result.out + result.err)
+        solve, = self.read_json("r.json")["solves"]
+        # Flops of the solve in the seconds of none would be far more than its operator does.
+        self.assertLess(solve["gflops"], 1.15 * max(f["gflops"] for f in self.read_json("r.json")["figures"]))
+
+    def test_timed_solutions_that_are_the_first_one_turned(self):
+        for ranks in (1, 2) if DEVICE == "cpu" else (1,):
+            with self.subTest(ranks=ranks):
+                failed = self.verdict("rotate", *self.solve("--repeat", "2"), program=SOLVER, ranks=ranks)
+                self.assert_told(failed, "timed solves, residual")
+
+    def test_one_timed_solve_of_several_that_is_left_out(self):
+        for _ in range(3):  # whichever is drawn
+            failed = self.verdict("half-hearted", *self.solve("--rhs", "2", "--repeat", "3"), program=SOLVER)
+            self.assert_told(failed, "timed solves, residual")
+
+    def test_figures_of_solves_that_their_operator_does_not_reach(self):
+        failed = self.verdict("left-out", *self.solve("--rhs", "2", "--repeat", "1"), program=SOLVER)
+        self.assert_told(failed, "flop/s of the timed solves")
+
+    def test_correlators_that_are_wrong_by_a_percent(self):
+        for cheat in ("pion", "pion-one", "rho-one"):
+            with self.subTest(cheat=cheat):
+                if DEVICE != "cpu":
+                    self.skipTest("correlators of a device have a test below")
+                failed = self.verdict(cheat, *self.solve("--repeat", "0"), program=SOLVER)
+                self.assert_told(failed, f"{cheat.split('-')[0]} correlator against its definition")
+
     def test_a_bit_of_a_solution_that_flips_after_it_was_judged(self):
         for flip in ("0,0,0,0", "7,100,13,51", "11,511,23,63"):
             with self.subTest(flip=flip):

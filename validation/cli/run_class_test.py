@@ -42,7 +42,8 @@ class RunClass(CommandLineTest):
                 lines, document = self.report(app)
                 self.assertEqual(lines[-3], "CLASS nano CONFORMS")
                 self.assertEqual({k: v for k, v in document["class"].items() if k != "work_seconds"},
-                                 {"name": "nano", "memory": "medium", "conforms": True, "why": ""})
+                                 {"name": "nano", "memory": "medium", "conforms": True, "why": "",
+                                  "version": CLASSES["programs"][app].get("version", 1)})
                 self.assertGreater(document["class"]["work_seconds"], 0)
 
     def test_another_problem_does_not(self):

@@ -2,10 +2,16 @@
 /// \file
 /// plaquette-mixed-precision-solver with one fault, which PLAQUETTE_CHEAT names:
 ///   left-out          timed solves are not done
+///   lazy              timed solves are done when a solution is read
+///   loose             the same, but for 1e-3 of them
+///   rotate            timed solutions are the first one's, times the phase
+///   half-hearted      one of two timed solves is left out
 ///   correlators       a bit of a solution flips after it was judged, before correlators are made of it
 ///   device            the same on the device, where correlators are made there; the host's solutions stay
 ///   device-pion       the device's pion is off by 1e-10 at one time
 ///   rho               the CPU's rho is a third of itself
+///   rho-one           it is 1% too large at one time
+///   pion, pion-one    the CPU's pion is 1% too large, at all times and at one
 ///   file              a bit of a solution flips before it is written
 ///   disk              a bit of the written file flips
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="column,site,number,bit"
@@ -59,19 +65,54 @@ void flip(std::span<const spinor_configuration> columns) {
 
 class faulty_solver final : public propagator_solver {
  public:
-  explicit faulty_solver(std::unique_ptr<propagator_solver> honest) : honest_(std::move(honest)) {}
+  faulty_solver(std::unique_ptr<propagator_solver> honest, const lattice_geometry& geometry)
+      : honest_(std::move(honest)), geometry_(geometry) {}
   const propagator_settings& settings() const override { return honest_->settings(); }
   void set_source(int column, const spinor_configuration& b) override { honest_->set_source(column, b); }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
-    honest_->make_sources(source, components, phase);
     is_timed_ = !(phase.re == 1.0 && phase.im == 0.0);
+    is_put_off_ = false;
+    phase_ = phase;
+    timed_ += is_timed_ ? 1 : 0;
+    honest_->make_sources(source, components, phase);
   }
   propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
     if (cheats("left-out") && is_timed_) return last_;
-    return last_ = honest_->solve(rule, parameters);
+    if (cheats("half-hearted") && is_timed_ && timed_ % 2 == 0) return last_;
+    if (cheats("rotate") && is_timed_) return last_;
+    if ((cheats("lazy") || cheats("loose")) && is_timed_) {
+      is_put_off_ = true;
+      rule_ = rule;
+      parameters_ = parameters;
+      stopping_rule loose = rule;
+      loose.tolerance = 1e-3;
+      if (cheats("loose")) honest_->solve(loose, parameters);
+      return last_;
+    }
+    last_ = honest_->solve(rule, parameters);
+    first_.clear();
+    for (std::size_t k = 0; cheats("rotate") && k < last_.report.columns.size(); ++k) {
+      first_.emplace_back(geometry_);
+      honest_->get_solution(static_cast<int>(k), first_.back());
+    }
+    return last_;
+  }
+  std::vector<double> solution_norms() const override {
+    if (cheats("lazy")) catch_up();
+    if (cheats("rotate") && is_timed_) return first_norms_;
+    auto norms = honest_->solution_norms();
+    if (!is_timed_) first_norms_ = norms;
+    return norms;
   }
   void get_solution(int column, spinor_configuration& x) const override {
+    catch_up();
+    if (cheats("rotate") && is_timed_) {
+      const spinor_configuration& first = first_.at(static_cast<std::size_t>(column));
+      for (std::int64_t site = 0; site < geometry_.local_volume(); ++site)
+        x.at_site(site) = phase_ * first.at_site(site);
+      return;
+    }
     honest_->get_solution(column, x);
     if (cheats("device") && has_correlators_ && column == chosen_bit().column) flip(x);
   }
@@ -86,7 +127,20 @@ class faulty_solver final : public propagator_solver {
   std::string halo_policy() const override { return honest_->halo_policy(); }
 
  private:
+  void catch_up() const {
+    if (is_put_off_) honest_->solve(rule_, parameters_);
+    is_put_off_ = false;
+  }
+
   std::unique_ptr<propagator_solver> honest_;
+  lattice_geometry geometry_;
+  complex<double> phase_{1.0, 0.0};
+  int timed_ = 0;  ///< solves until now
+  mutable bool is_put_off_ = false;
+  stopping_rule rule_;
+  schur_parameters parameters_;
+  std::vector<spinor_configuration> first_;  ///< solutions from sources without a phase
+  mutable std::vector<double> first_norms_;
   bool is_timed_ = false;
   mutable bool has_correlators_ = false;
   propagator_report last_;
@@ -126,21 +180,27 @@ void faulty_write(const std::string&, bool, const cpu::propagator&, const propag
                   const communicator&) __asm__("__wrap_" WRITE);
 
 solver_handle faulty_on_cpu(const cpu::context& ctx, links_handle links, const propagator_settings& settings) {
-  return std::make_unique<faulty_solver>(honest_on_cpu(ctx, std::move(links), settings));
+  const lattice_geometry geometry = links->geometry();
+  return std::make_unique<faulty_solver>(honest_on_cpu(ctx, std::move(links), settings), geometry);
 }
 #ifdef PLAQUETTE_WITH_GPU
 solver_handle faulty_on_gpu(const gpu::context& ctx, links_handle links, const propagator_settings& settings) {
-  return std::make_unique<faulty_solver>(honest_on_gpu(ctx, std::move(links), settings));
+  const lattice_geometry geometry = links->geometry();
+  return std::make_unique<faulty_solver>(honest_on_gpu(ctx, std::move(links), settings), geometry);
 }
 #endif
 std::vector<double> faulty_pion(columns_view columns, const communicator& comm) {
   if (cheats("correlators")) flip(columns);
-  return honest_pion(columns, comm);
+  std::vector<double> pion = honest_pion(columns, comm);
+  for (std::size_t t = 0; t < pion.size(); ++t)
+    if (cheats("pion") || (cheats("pion-one") && t == 2)) pion[t] *= 1.01;
+  return pion;
 }
 std::vector<double> faulty_rho(columns_view columns, const communicator& comm) {
   std::vector<double> rho = honest_rho(columns, comm);
   if (cheats("rho"))
     for (double& value : rho) value /= 3.0;
+  if (cheats("rho-one")) rho[2] *= 1.01;
   return rho;
 }
 void faulty_write(const std::string& path, bool replace, const cpu::propagator& columns, const propagator_facts& facts,
