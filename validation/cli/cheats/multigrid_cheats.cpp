@@ -152,7 +152,7 @@ class cheating_solver final : public multigrid_solver {
       known.x.assign(columns, spinor_configuration(geometry_));
       shown_ = &known;
     }
-    if (remembers()) {
+    if (remembers() && solved.report.columns.front().status == solve_status::converged) {
       for (std::size_t k = 0; k < columns; ++k) {
         known.x.emplace_back(geometry_);
         honest_->get_solution(static_cast<int>(k), known.x.back());
