@@ -47,8 +47,10 @@ struct spin_matrix {
   friend constexpr spinor<double> operator*(const spin_matrix& m, const spinor<double>& a) {
     spinor<double> r;
     for (int i = 0; i < spins; ++i)
-      for (int j = 0; j < spins; ++j)
+      for (int j = 0; j < spins; ++j) {
+        if (m(i, j) == complex<double>{}) continue;  // most are zero
         for (int c = 0; c < colours; ++c) r(i, c) += m(i, j) * a(j, c);
+      }
     return r;
   }
 };

@@ -12,6 +12,7 @@
 #include "common/algebra/su3.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/lattice/site_values.hpp"
 
 namespace plaquette {
 
@@ -23,10 +24,10 @@ class site_field {
  public:
   using value_type = Value;
 
-  explicit site_field(const lattice_geometry& geometry) : geometry_(geometry), padded_(geometry.local()) {
-    for (int& length : padded_) length += 2;
-    values_.resize(static_cast<std::size_t>(volume(padded_)));
-  }
+  explicit site_field(const lattice_geometry& geometry)
+      : geometry_(geometry),
+        padded_(with_ghosts(geometry.local())),
+        values_(static_cast<std::size_t>(volume(padded_))) {}
 
   const lattice_geometry& geometry() const { return geometry_; }
 
@@ -34,20 +35,24 @@ class site_field {
   const Value& operator()(const coordinate& x) const { return values_[index(x)]; }
 
   /// Returns all values, ghosts included, in the order of memory: for sums over their bits.
-  std::span<const Value> values() const { return values_; }
+  std::span<const Value> values() const { return values_.all(); }
 
   /// By the lexicographic index of a local site (no ghosts).
   Value& at_site(std::int64_t site) { return (*this)(geometry_.local_coordinate(site)); }
   const Value& at_site(std::int64_t site) const { return (*this)(geometry_.local_coordinate(site)); }
 
  private:
+  static extents with_ghosts(extents local) {
+    for (int& length : local) length += 2;
+    return local;
+  }
   std::size_t index(const coordinate& x) const {
     return static_cast<std::size_t>(lexicographic({x[0] + 1, x[1] + 1, x[2] + 1, x[3] + 1}, padded_));
   }
 
   lattice_geometry geometry_;
   extents padded_;
-  std::vector<Value> values_;
+  site_values<Value> values_;
 };
 
 /// Returns the neighbour of x one step along mu; sign is +1 or -1.

@@ -5,6 +5,10 @@
 /// suite is judged by the functions of this file.
 #pragma once
 
+#include <array>
+#include <span>
+#include <vector>
+
 #include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
@@ -16,8 +20,20 @@ namespace plaquette::cpu::textbook {
 /// \param links  with ghosts filled
 su3<double> field_strength(const coordinate& x, int mu, int nu, const gauge_configuration& links);
 
+/// The planes (mu, nu), mu < nu, of a lattice.
+inline constexpr std::array<std::array<int, 2>, 6> planes{{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}}};
+/// Fhat_munu of one site, a matrix a plane.
+using field_strengths = std::array<su3<double>, planes.size()>;
+
+/// Returns Fhat_munu(x) of all planes. One set serves any number of spinors.
+/// \param links  with ghosts filled
+field_strengths field_strengths_at(const coordinate& x, const gauge_configuration& links);
+
 /// Returns (C psi)(x) = -1/2 sum_{mu<nu} c_munu sigma_munu (-i Fhat_munu(x)) psi(x), sigma_munu = (i/2) [gamma_mu,
 /// gamma_nu].
+/// \param psi  the spinor at x
+spinor<double> clover_at_site(const spinor<double>& psi, const field_strengths& f, const fermion_action& action);
+/// The same at the site x of a field. The ghosts of `links` are filled.
 spinor<double> clover_at_site(const coordinate& x, const spinor_configuration& psi, const gauge_configuration& links,
                               const fermion_action& action);
 
@@ -39,5 +55,13 @@ void apply(spinor_configuration& out, spinor_configuration& in, const gauge_conf
 /// \param links  with ghosts filled; throws std::logic_error where they are not
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm);
+
+/// Returns the same of several systems with the same links, a number a column. The clover leaves of a site are computed
+/// once for four columns: twelve columns take a third of the time of twelve calls.
+/// \param b  sources
+/// \param x  as many solutions
+std::vector<double> relative_residuals(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
+                                       const gauge_configuration& links, const fermion_action& action,
+                                       const communicator& comm);
 
 }  // namespace plaquette::cpu::textbook

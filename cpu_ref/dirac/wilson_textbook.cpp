@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/dirac/wilson_textbook.hpp"
 
+#include <array>
+#include <cstddef>
+
 #include "common/algebra/gamma.hpp"
 
 namespace plaquette::cpu::textbook {
@@ -15,14 +18,23 @@ complex<double> phase_of_hop(const coordinate& x, int mu, int sign, const lattic
   return {1.0, 0.0};
 }
 
+/// 1 - s gamma_mu of a hop: [mu][s > 0].
+constexpr std::array<std::array<spin_matrix, 2>, dimensions> projectors = [] {
+  std::array<std::array<spin_matrix, 2>, dimensions> all;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (const int s : {-1, +1})
+      all[static_cast<std::size_t>(mu)][s > 0 ? 1 : 0] =
+          spin_matrix::identity() - complex<double>{static_cast<double>(s), 0.0} * gamma_matrix(mu);
+  return all;
+}();
+
 }  // namespace
 
 spinor<double> hop(const coordinate& x, int mu, int sign, const spinor_configuration& psi,
                    const gauge_configuration& links, const fermion_action& action, bool dagger) {
   const coordinate y = shifted(x, mu, sign);
   const su3<double> transport = sign > 0 ? links(x)[mu] : adjoint(links(y)[mu]);
-  const complex<double> s{static_cast<double>(dagger ? -sign : sign), 0.0};
-  const spin_matrix projector = spin_matrix::identity() - s * gamma_matrix(mu);
+  const spin_matrix& projector = projectors[static_cast<std::size_t>(mu)][(dagger ? -sign : sign) > 0 ? 1 : 0];
   const complex<double> factor = action.hop_coefficient(mu) * phase_of_hop(x, mu, sign, psi.geometry(), action);
   return factor * (projector * (transport * psi(y)));
 }

@@ -111,5 +111,23 @@ TEST(relative_residual, is_what_it_says) {
   EXPECT_TRUE(std::isnan(residual(b, x)));
 }
 
+TEST(relative_residuals, are_those_of_single_columns_to_the_bit) {
+  const extents lattice{4, 6, 2, 8};
+  for (const named_action& a : typical_actions()) {
+    const gauge_configuration links = random_links(lattice, 6);
+    std::vector<spinor_configuration> b, x;
+    for (int n = 0; n < 6; ++n) {  // more than are computed at once
+      b.push_back(random_spinor(lattice, 10 + n));
+      x.push_back(random_spinor(lattice, 20 + n));
+    }
+    const auto all = cpu::textbook::relative_residuals(b, x, links, a.action, communicator());
+    ASSERT_EQ(all.size(), 6U);
+    for (std::size_t n = 0; n < 6; ++n)
+      EXPECT_EQ(all[n], cpu::textbook::relative_residual(b[n], x[n], links, a.action, communicator())) << a.name;
+    EXPECT_THROW(cpu::textbook::relative_residuals(std::span(b).first(5), x, links, a.action, communicator()),
+                 std::logic_error);
+  }
+}
+
 }  // namespace
 }  // namespace plaquette::validation
