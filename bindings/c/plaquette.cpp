@@ -600,8 +600,8 @@ int plaquette_multigrid_create(plaquette_solver* solver, plaquette_gauge gauge, 
     how.device = device_of(o.device);
     how.levels = o.levels;
     how.null_vectors = o.null_vectors;
-    how.tune = o.tune != 0;
-    how.half_cycle = o.half_cycle != 0;
+    if (o.tune != 0) how.tune = o.tune > 0;
+    if (o.half_cycle != 0) how.half_cycle = o.half_cycle > 0;
     how.columns = o.columns;
     how.seed = o.seed;
     *solver = handle_of<plaquette_solver>(api::make_multigrid_solver(*links, action_of(action), how));

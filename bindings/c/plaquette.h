@@ -293,8 +293,8 @@ typedef struct {
   int device;
   int levels;       /**< at most */
   int null_vectors; /**< of each chirality; 0: chosen for the lattice */
-  int tune;         /**< 1: tries shapes of the cycle */
-  int half_cycle;   /**< 1: cycles in half precision on the finest lattice */
+  int tune;         /**< 1: tries shapes of the cycle; -1: does not; 0: as is best for the device, on a GPU 1 */
+  int half_cycle;   /**< 1: cycles in half precision on the finest lattice; -1: in single; 0: on a GPU 1 */
   int columns;
   uint64_t seed;
 } plaquette_multigrid_options;

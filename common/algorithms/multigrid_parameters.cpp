@@ -114,6 +114,15 @@ multigrid_parameters default_multigrid_parameters(const extents& global, const e
   return parameters;
 }
 
+void set_device_defaults(multigrid_parameters& parameters, bool on_gpu) {
+  if (!on_gpu) return;
+  parameters.k_steps = 1;
+  parameters.coarsest = coarsest_kind::ca_gcr;
+  parameters.coarsest_steps = 12;
+  parameters.smoother = smoother_kind::polynomial;
+  parameters.steps_after = {7, 6};
+}
+
 std::vector<coarsening> parse_coarsenings(const std::string& aggregates, const std::vector<int>& vectors) {
   std::vector<coarsening> list;
   std::istringstream stream(aggregates);

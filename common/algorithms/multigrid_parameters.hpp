@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/precision.hpp"
 #include "common/lattice/extents.hpp"
 
 namespace plaquette {
@@ -143,6 +144,12 @@ struct multigrid_parameters {
 /// Aggregates, levels and vectors for a lattice of which a rank holds `local`: 4^4 then 2^4 where these divide it.
 /// \param most_levels  at least 2
 multigrid_parameters default_multigrid_parameters(const extents& global, const extents& local, int most_levels = 3);
+
+/// Sets what depends on the device and not on the lattice: smoother, steps, coarsest solver. A GPU takes all steps that
+/// it is given, since it cannot end early without an answer to the host; so it is given few.
+void set_device_defaults(multigrid_parameters& parameters, bool on_gpu);
+/// Returns the precision of the cycle on the finest lattice that is fastest on a device.
+constexpr precision default_cycle_precision(bool on_gpu) { return on_gpu ? precision::half : precision::single; }
 
 /// "4x4x4x4,2x2x2x2" and "24,24" as coarsenings. Throws input_error where they do not match in number, or are none.
 std::vector<coarsening> parse_coarsenings(const std::string& aggregates, const std::vector<int>& vectors);

@@ -268,15 +268,16 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   }
   if (options.coarse_device_name.empty()) options.coarse_device_name = options.shared.device;
   if (options.correction.empty() && options.coarse_device_name != "auto") options.correction = "multiplicative";
-  if (options.cycle_precision.empty()) options.cycle_precision = on_gpu ? "half" : "single";
-  // A device takes all steps that it is given: it cannot stop early without an answer to the host.
-  if (on_gpu && !line.given("--k-steps")) options.multigrid.k_steps = 1;
-  if (on_gpu && !line.given("--coarsest-steps")) options.multigrid.coarsest_steps = 12;
-  if (on_gpu && !line.given("--coarsest-solver")) options.multigrid.coarsest = coarsest_kind::ca_gcr;
+  if (options.cycle_precision.empty()) options.cycle_precision = name(default_cycle_precision(on_gpu));
+  multigrid_parameters usual;
+  set_device_defaults(usual, on_gpu);
+  if (!line.given("--k-steps")) options.multigrid.k_steps = usual.k_steps;
+  if (!line.given("--coarsest-steps")) options.multigrid.coarsest_steps = usual.coarsest_steps;
+  if (!line.given("--coarsest-solver")) options.multigrid.coarsest = usual.coarsest;
   if (options.shared.rhs > spin_colours)
     throw input_error(
         fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", options.shared.rhs));
-  if (on_gpu && !line.given("--smoother")) options.multigrid.smoother = smoother_kind::polynomial;
+  if (!line.given("--smoother")) options.multigrid.smoother = usual.smoother;
   if (options.multigrid.smoother == smoother_kind::polynomial && !line.given("--post"))
     options.multigrid.steps_after = {7, 6};
   options.chose_cycle = line.given("--cycle") || line.given("--k-steps") || line.given("--post");

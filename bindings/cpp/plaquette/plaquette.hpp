@@ -402,8 +402,8 @@ struct multigrid_options {
   api::device device = api::device::cpu;  ///< that solves
   int levels = 3;                         ///< at most
   int null_vectors = 0;                   ///< of each chirality; 0: chosen for the lattice
-  bool tune = false;                      ///< tries shapes of the cycle, which pays where many sources follow
-  bool half_cycle = false;                ///< cycles in half precision on the finest lattice
+  std::optional<bool> tune{};             ///< tries shapes of the cycle; by default on a GPU, where it takes a second
+  std::optional<bool> half_cycle{};       ///< cycles in half precision on the finest lattice; by default on a GPU
   int columns = 12;                       ///< right-hand sides that are solved at once
   std::uint64_t seed = 1;                 ///< of the null vectors
 };

@@ -97,6 +97,7 @@ spinor_configuration make_source(const source& from, int column, const gauge_con
   const auto [spin, colour] = component_of_column(column);
   spinor_configuration b = cpu::make_source(inner, spin, colour, links, comm);
   if (has_momentum || is_noise(from.kind))
+#pragma omp parallel for schedule(static)
     for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
       const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
       if (x[3] != from.position[3]) continue;
@@ -155,8 +156,11 @@ plaquette::gamma_basis inner(gamma_basis basis) {
 
 bool all_finite(std::span<const double> numbers) {
   constexpr std::uint64_t exponent = std::uint64_t{0x7ff} << 52;
+  const auto size = std::ssize(numbers);
   bool found = false;  // without a branch: the loop becomes vector instructions
-  for (const double number : numbers) found |= (std::bit_cast<std::uint64_t>(number) & exponent) == exponent;
+#pragma omp parallel for simd schedule(static) reduction(| : found)
+  for (std::ptrdiff_t k = 0; k < size; ++k)
+    found |= (std::bit_cast<std::uint64_t>(numbers[static_cast<std::size_t>(k)]) & exponent) == exponent;
   return !found;
 }
 
@@ -218,6 +222,7 @@ void take_spinor(spinor_configuration& x, std::span<const double> numbers, int c
   const lattice_geometry& geometry = x.geometry();
   const spin_matrix back = adjoint(basis_rotation(inner(layout.basis)));
   const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+#pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     spinor<double> here;
     for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {
@@ -232,6 +237,7 @@ void put_spinor(std::span<double> numbers, const spinor_configuration& x, int co
   const lattice_geometry& geometry = x.geometry();
   const spin_matrix there = basis_rotation(inner(layout.basis));
   const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+#pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const spinor<double> here = rotates ? there * x.at_site(site) : x.at_site(site);
     for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {

@@ -152,21 +152,26 @@ struct solver::state {
     }
     result.seconds = solving.seconds();
     const stopwatch judging;
-    for (std::size_t n = 0; n < b.size(); ++n, stops_of_call::ask())
-      if (wanted.judge) judge(result.columns[n], x[n], b[n], wanted.tolerance, updates[n]);
+    if (wanted.judge) judge(result.columns, x, b, wanted.tolerance, updates);
     result.judging_seconds = judging.seconds();
     return result;
   }
 
-  void judge(column_result& c, spinor_configuration& x, const spinor_configuration& b, double tolerance,
-             std::size_t updates) const {
+  /// Judges columns with the textbook operator.
+  /// \param updates  of each column's residual, by its solver
+  void judge(std::vector<column_result>& columns, fields& x, const fields& b, double tolerance,
+             const std::vector<std::size_t>& updates) const {
     const communicator& comm = on().comm;
-    c.reference = cpu::textbook::relative_residual(b, x, *links.get()->links, quarks, comm);
-    const double b_norm = norm_of(b, comm);
-    const double rounding = b_norm > 0.0 ? residual_rounding(quarks, roundoff, norm_of(x, comm), b_norm) : 0.0;
-    c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(updates, c.iterations), roundoff);
-    // False for NaN. x = 0 leaves a residual of 1: a tolerance that it meets is none.
-    c.passed = c.reference <= c.tolerance && c.tolerance < 0.5;
+    const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, *links.get()->links, quarks, comm);
+    for (std::size_t n = 0; n < b.size(); ++n, stops_of_call::ask()) {
+      column_result& c = columns[n];
+      c.reference = residuals[n];
+      const double b_norm = norm_of(b[n], comm);
+      const double rounding = b_norm > 0.0 ? residual_rounding(quarks, roundoff, norm_of(x[n], comm), b_norm) : 0.0;
+      c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(updates[n], c.iterations), roundoff);
+      // False for NaN. x = 0 leaves a residual of 1: a tolerance that it meets is none.
+      c.passed = c.reference <= c.tolerance && c.tolerance < 0.5;
+    }
   }
 };
 
@@ -208,6 +213,7 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
     const spin_matrix vertex = gamma_of(gamma);
     fields b = through.get()->columns, x(b.size(), spinor_configuration(geometry));
     for (spinor_configuration& column : b)
+#pragma omp parallel for schedule(static)
       for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
         const coordinate at = geometry.to_global(geometry.local_coordinate(site));
         spinor<double>& value = column.at_site(site);
@@ -229,16 +235,14 @@ propagator solver::judged(const propagator& quark, const source& from, const api
     fields x = quark.get()->columns;
     solve_report report;
     const stopwatch judging;
-    for (std::size_t n = 0; n < b.size(); ++n) {
-      report.columns.push_back({.iterated = nan,
-                                .device = nan,
-                                .reference = nan,
-                                .tolerance = 0.0,
-                                .iterations = 0,
-                                .passed = false,
-                                .status = "converged"});
-      state_->judge(report.columns.back(), x[n], b[n], wanted.tolerance, 0);
-    }
+    report.columns.assign(b.size(), {.iterated = nan,
+                                     .device = nan,
+                                     .reference = nan,
+                                     .tolerance = 0.0,
+                                     .iterations = 0,
+                                     .passed = false,
+                                     .status = "converged"});
+    state_->judge(report.columns, x, b, wanted.tolerance, std::vector<std::size_t>(b.size(), 0));
     report.judging_seconds = judging.seconds();
     return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
   });
@@ -293,6 +297,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const latti
     throw error(code::unusable_input,
                 "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
   multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
+  set_device_defaults(parameters, options.device == device::gpu);
   parameters.seed = options.seed;
   parameters.between_parts = [] { stops_of_call::ask(); };
   if (options.null_vectors > 0)
@@ -309,14 +314,17 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     const stopwatch watch;
     multigrid_settings settings;
     settings.action = inner(quarks);
-    settings.cycle_precision = options.half_cycle ? plaquette::precision::half : plaquette::precision::single;
+    const bool on_gpu = options.device == device::gpu;
+    settings.cycle_precision = !options.half_cycle   ? default_cycle_precision(on_gpu)
+                               : *options.half_cycle ? plaquette::precision::half
+                                                     : plaquette::precision::single;
     const multigrid_parameters parameters = parameters_of(options, links.on().get()->geometry);
     auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
                                              unit_roundoff(plaquette::precision::double_));
     const auto turn = turn_on(links.on(), options.device);
     auto made = open_device(links.on(), options.device)->make(links.get()->links, settings);
     made->set_up(parameters);
-    if (options.tune) made->tune({});
+    if (options.tune.value_or(on_gpu)) made->tune({.columns = options.columns});
     s->batches = std::make_unique<multigrid_batches>(std::move(made));
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));

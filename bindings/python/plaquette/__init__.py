@@ -661,15 +661,20 @@ def krylov(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float |
     return Solver(links, handle)
 
 
+def _tristate(choice: bool | None, name: str) -> int:
+    """Returns 1 for True, -1 for False, 0 for None, which leaves the choice to the library."""
+    return 0 if choice is None else 1 if _values.flag(choice, name) else -1
+
+
 def multigrid(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None, anisotropy: float = 1.0,
               nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", levels: int = 3,
-              null_vectors: int = 0, tune: bool = False, half_cycle: bool = False, columns: int = 12,
+              null_vectors: int = 0, tune: bool | None = None, half_cycle: bool | None = None, columns: int = 12,
               seed: int = 1) -> Solver:
-    """Returns adaptive multigrid, set up."""
+    """Returns adaptive multigrid, set up. None for tune and half_cycle: as is best for the device (True on a GPU)."""
     action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
     options = _c.MultigridOptions(device=_choice(_DEVICES, device, "device"), levels=_values.whole(levels, "levels"),
                                   null_vectors=_values.whole(null_vectors, "null_vectors"),
-                                  tune=_values.flag(tune, "tune"), half_cycle=_values.flag(half_cycle, "half_cycle"),
+                                  tune=_tristate(tune, "tune"), half_cycle=_tristate(half_cycle, "half_cycle"),
                                   columns=_values.whole(columns, "columns"), seed=_values.seed(seed))
     handle = _c.Solver()
     _c.call("plaquette_multigrid_create", ctypes.byref(handle), _values.instance(links, Gauge, "links")._handle, ctypes.byref(action),
