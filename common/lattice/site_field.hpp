@@ -68,6 +68,24 @@ using gauge_configuration = site_field<site_links>;
 /// One Dirac spinor a site, DeGrand-Rossi basis.
 using spinor_configuration = site_field<spinor<double>>;
 
+namespace detail {
+
+/// Calls visit(x, number of x) for the sites low <= x < high, x fastest, by the threads of OpenMP.
+template <class Visit>
+void for_each_site_of_box(const coordinate& low, const coordinate& high, Visit&& visit) {
+  extents length;
+  for (int mu = 0; mu < dimensions; ++mu) length[mu] = high[mu] - low[mu];
+  const std::int64_t rows = volume(length) / length[0];
+#pragma omp parallel for schedule(static) if (rows > 1024)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    coordinate x = coordinate_of(row * length[0], length);
+    for (int mu = 0; mu < dimensions; ++mu) x[mu] += low[mu];
+    for (int k = 0; k < length[0]; ++k, ++x[0]) visit(x, static_cast<std::size_t>(row * length[0] + k));
+  }
+}
+
+}  // namespace detail
+
 /// Fills all ghosts, corners included, from the neighbouring ranks (or from this one). Collective.
 /// Direction by direction, each face with the ghosts of the directions done before, so that corners arrive too.
 template <class Value>
@@ -80,29 +98,36 @@ void exchange_ghosts(site_field<Value>& field, const communicator& comm) {
       low[nu] = nu < mu ? -1 : 0;
       high[nu] = nu < mu ? local[nu] + 1 : local[nu];
     }
-    const auto for_each_face_site = [&](int at, auto&& visit) {
-      coordinate from = low, to = high, x;
-      from[mu] = at;
-      to[mu] = at + 1;
-      for (x[3] = from[3]; x[3] < to[3]; ++x[3])
-        for (x[2] = from[2]; x[2] < to[2]; ++x[2])
-          for (x[1] = from[1]; x[1] < to[1]; ++x[1])
-            for (x[0] = from[0]; x[0] < to[0]; ++x[0]) visit(x);
+    low[mu] = 0, high[mu] = 1;
+    const auto at = [mu](coordinate x, int place) {
+      x[mu] = place;
+      return x;
     };
-    std::vector<Value> up, down;  // sent forwards, sent backwards
-    for_each_face_site(local[mu] - 1, [&](const coordinate& x) { up.push_back(field(x)); });
-    for_each_face_site(0, [&](const coordinate& x) { down.push_back(field(x)); });
-    std::vector<Value> from_below(up.size()), from_above(down.size());
+    if (!geometry.is_cut(mu)) {
+      detail::for_each_site_of_box(low, high, [&](const coordinate& x, std::size_t) {
+        field(at(x, -1)) = field(at(x, local[mu] - 1));
+        field(at(x, local[mu])) = field(at(x, 0));
+      });
+      continue;
+    }
+    extents face;
+    for (int nu = 0; nu < dimensions; ++nu) face[nu] = high[nu] - low[nu];
+    const auto sites = static_cast<std::size_t>(volume(face));
+    std::vector<Value> up(sites), down(sites), from_below(sites), from_above(sites);  // sent forwards, backwards
+    detail::for_each_site_of_box(low, high, [&](const coordinate& x, std::size_t k) {
+      up[k] = field(at(x, local[mu] - 1));
+      down[k] = field(at(x, 0));
+    });
     const int above = geometry.neighbour_rank(mu, +1), below = geometry.neighbour_rank(mu, -1);
     const outgoing_message send[] = {{above, 2 * mu, std::as_bytes(std::span(up))},
                                      {below, 2 * mu + 1, std::as_bytes(std::span(down))}};
     const incoming_message receive[] = {{below, 2 * mu, std::as_writable_bytes(std::span(from_below))},
                                         {above, 2 * mu + 1, std::as_writable_bytes(std::span(from_above))}};
     comm.start_exchange(send, receive).wait();
-    auto next = from_below.begin();
-    for_each_face_site(-1, [&](const coordinate& x) { field(x) = *next++; });
-    next = from_above.begin();
-    for_each_face_site(local[mu], [&](const coordinate& x) { field(x) = *next++; });
+    detail::for_each_site_of_box(low, high, [&](const coordinate& x, std::size_t k) {
+      field(at(x, -1)) = from_below[k];
+      field(at(x, local[mu])) = from_above[k];
+    });
   }
 }
 
