@@ -73,6 +73,12 @@ class wilson_clover_operator {
         diagonal_(m.diagonal_),
         inverse_diagonal_(m.inverse_diagonal_) {}
 
+  /// Takes other links, in the memory of the links so far: what was recorded or tuned with this operator still holds.
+  /// Operators that share its site-diagonal part get the new one. Collective. Throws as the constructor does; the
+  /// operator can then be used after it has followed other links.
+  /// \param links  with ghosts filled; not kept
+  void follow(const links_type& links);
+
   const fermion_action& action() const { return action_; }
   const hopping_term& hopping() const { return hopping_; }
   /// For its settings.
@@ -181,6 +187,18 @@ wilson_clover_operator<Library>::wilson_clover_operator(const context& ctx, cons
   Library::add_to_diagonal(blocks, action.diagonal());  // A
   diagonal_ = site_diagonal(ctx, blocks);
   inverse_diagonal_ = site_diagonal(ctx, Library::inverse(blocks));
+}
+
+template <dirac_library Library>
+void wilson_clover_operator<Library>::follow(const links_type& links) {
+  if (!diagonal_.is_number()) {
+    auto blocks = Library::clover_term(links, action_);
+    Library::add_to_diagonal(blocks, action_.diagonal());
+    const auto inverse = Library::inverse(blocks);
+    diagonal_.follow(blocks);
+    inverse_diagonal_.follow(inverse);
+  }
+  hopping_.follow(links);
 }
 
 /// Computes out_p = A_pp in_p - 1/2 D in_(1-p), for both parities p.

@@ -142,30 +142,37 @@ class hopping_term<T>::link_packer {
 };
 
 template <class T>
-void hopping_term<T>::pack_links(const gauge_configuration& links, const fermion_action& action) {
+void hopping_term<T>::make_room_for_links() {
+  const block_layout& layout = context_.layout<T>();
+  const auto link_size = static_cast<std::size_t>(link_words<T>(stored_reals(stored_)) * layout.width());
+  for (int p = 0; p < 2; ++p) {
+    links_[p].words = aligned_buffer<word_of<T>>(static_cast<std::size_t>(dimensions * layout.blocks()) * link_size);
+    slot_links_[p].words = aligned_buffer<word_of<T>>(layout.slot_directions(p).size() * link_size);
+  }
+}
+
+template <class T>
+void hopping_term<T>::pack_links(const gauge_configuration& links) {
   const block_layout& layout = context_.layout<T>();
   const int width = layout.width();
   const std::int64_t link_size = static_cast<std::int64_t>(link_words<T>(stored_reals(stored_))) * width;
   link_packer packer(stored_, width);
   for (int p = 0; p < 2; ++p) {
-    const std::size_t link_count = static_cast<std::size_t>(dimensions * layout.blocks());
-    const std::size_t slot_count = layout.slot_directions(p).size();
-    links_[p] = {aligned_buffer<word_of<T>>(link_count * static_cast<std::size_t>(link_size)),
-                 std::vector<std::uint8_t>(link_count)};
-    slot_links_[p] = {aligned_buffer<word_of<T>>(slot_count * static_cast<std::size_t>(link_size)),
-                      std::vector<std::uint8_t>(slot_count)};
+    links_[p].factors.resize(static_cast<std::size_t>(dimensions * layout.blocks()));
+    slot_links_[p].factors.resize(layout.slot_directions(p).size());
 #pragma omp parallel for num_threads(context_.threads()) schedule(static)
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
       for (int mu = 0; mu < dimensions; ++mu) {
         const auto at = [&](int lane) { return layout.geometry().local_coordinate(layout.site(p, b, lane)); };
         const std::int64_t index = mu * layout.blocks() + b;
-        links_[p].factors[static_cast<std::size_t>(index)] = packer.pack(
-            links_[p].words.data() + index * link_size, [&](int lane) { return link_of(links, action, at(lane), mu); });
+        links_[p].factors[static_cast<std::size_t>(index)] =
+            packer.pack(links_[p].words.data() + index * link_size,
+                        [&](int lane) { return link_of(links, action_, at(lane), mu); });
         const std::int32_t behind = layout.neighbours(p)[b * hop_directions + 2 * mu + 1];
         if (behind < 0)
           slot_links_[p].factors[static_cast<std::size_t>(-1 - behind)] =
               packer.pack(slot_links_[p].words.data() + (-1 - behind) * link_size,
-                          [&](int lane) { return link_of(links, action, shifted(at(lane), mu, -1), mu); });
+                          [&](int lane) { return link_of(links, action_, shifted(at(lane), mu, -1), mu); });
       }
   }
   std::array<double, 1> worst{packer.worst()};
@@ -176,11 +183,17 @@ void hopping_term<T>::pack_links(const gauge_configuration& links, const fermion
                       std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(worst[0]));
   link_factors_ = packer.table();
   if (!packer.has_factors())
-    for (int p = 0; p < 2; ++p) links_[p].factors = slot_links_[p].factors = {};
+    for (int p = 0; p < 2; ++p) {
+      links_[p].factors.clear();
+      slot_links_[p].factors.clear();
+    }
 }
 
-template void hopping_term<half>::pack_links(const gauge_configuration&, const fermion_action&);
-template void hopping_term<float>::pack_links(const gauge_configuration&, const fermion_action&);
-template void hopping_term<double>::pack_links(const gauge_configuration&, const fermion_action&);
+template void hopping_term<half>::make_room_for_links();
+template void hopping_term<half>::pack_links(const gauge_configuration&);
+template void hopping_term<float>::make_room_for_links();
+template void hopping_term<float>::pack_links(const gauge_configuration&);
+template void hopping_term<double>::make_room_for_links();
+template void hopping_term<double>::pack_links(const gauge_configuration&);
 
 }  // namespace plaquette::cpu

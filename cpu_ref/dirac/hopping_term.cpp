@@ -50,17 +50,23 @@ std::int64_t piece_of(std::int64_t blocks) {
 template <class T>
 hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                               reconstruct stored)
-    : context_(ctx), stored_(stored) {
-  if (!(links.geometry() == ctx.geometry())) throw std::logic_error("hopping_term: links of another lattice");
-  if (!has_current_ghosts(links, ctx.comm()))
-    throw std::logic_error("hopping_term: ghosts of the links are not their neighbours' links: call exchange_ghosts");
+    : context_(ctx), action_(action), stored_(stored) {
   for (int mu = 0; mu < dimensions; ++mu) {
     const double times = mu == 3 ? 2.0 : 1.0;  // of 1 +- gamma_t, which the kernels leave out
     hop_scale_[mu] = is_half<T>
                          ? static_cast<real>(times * action.hop_coefficient(mu)) * static_cast<real>(fixed_point_unit)
                          : real(1);
   }
-  pack_links(links, action);
+  make_room_for_links();
+  follow(links);
+}
+
+template <class T>
+void hopping_term<T>::follow(const gauge_configuration& links) {
+  if (!(links.geometry() == context_.geometry())) throw std::logic_error("hopping_term: links of another lattice");
+  if (!has_current_ghosts(links, context_.comm()))
+    throw std::logic_error("hopping_term: ghosts of the links are not their neighbours' links: call exchange_ghosts");
+  pack_links(links);
 }
 
 template <class T>

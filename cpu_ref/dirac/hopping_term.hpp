@@ -52,6 +52,10 @@ class hopping_term {
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                reconstruct stored = reconstruct::none);
 
+  /// Takes other links of the same lattice, in the memory of the links so far. Collective. Throws as the constructor
+  /// does; the operator can then be used after it has followed other links.
+  void follow(const gauge_configuration& links);
+
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
@@ -84,7 +88,8 @@ class hopping_term {
   };
   class link_packer;
 
-  void pack_links(const gauge_configuration& links, const fermion_action& action);
+  void make_room_for_links();
+  void pack_links(const gauge_configuration& links);
   link_form form_for(int columns) const;
   /// Of one parity, but for fields with an epilogue's own numbers.
   hopping_arguments<T> arguments_for(field<T>& out, const field<T>& in, bool daggered, double scale) const;
@@ -97,6 +102,7 @@ class hopping_term {
   void fill_slots(const field<T>& in, int parity, bool daggered) const;
 
   context context_;
+  fermion_action action_;
   reconstruct stored_;
   bool overlap_ = true;
   packed_links links_[2];              ///< [mu][block][words][W] a parity

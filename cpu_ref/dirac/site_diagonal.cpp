@@ -32,19 +32,28 @@ std::vector<complex<double>> same_for_all(const field<T>& x, double value) {
 template <class T>
 site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& blocks) : context_(ctx) {
   const block_layout& layout = ctx.layout<T>();
+  for (auto& packed : blocks_)
+    packed = std::make_shared<aligned_buffer<word_of<T>>>(
+        static_cast<std::size_t>(layout.blocks() * 2 * chiral_block_words<T> * layout.width()));
+  follow(blocks);
+}
+
+template <class T>
+void site_diagonal<T>::follow(const clover_configuration& blocks) {
+  if (is_number()) throw std::logic_error("site_diagonal: a number cannot follow blocks");
+  if (!(blocks.geometry() == context_.geometry())) throw std::logic_error("site_diagonal: blocks of another lattice");
+  const block_layout& layout = context_.layout<T>();
   const int width = layout.width();
   for (int p = 0; p < 2; ++p) {
-    const auto packed = std::make_shared<aligned_buffer<word_of<T>>>(
-        static_cast<std::size_t>(layout.blocks() * 2 * chiral_block_words<T> * width));
-#pragma omp parallel for num_threads(ctx.threads())
+    word_of<T>* const to = blocks_[p]->data();
+#pragma omp parallel for num_threads(context_.threads())
     for (std::int64_t b = 0; b < layout.blocks(); ++b)
       for (int lane = 0; lane < width; ++lane) {
         const clover_block& from = blocks(layout.geometry().local_coordinate(layout.site(p, b, lane)));
         for (int chirality = 0; chirality < 2; ++chirality)
-          store_half_of<T>(packed->data() + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
+          store_half_of<T>(to + (b * 2 + chirality) * chiral_block_words<T> * width + lane, width,
                            from.chirality[chirality]);
       }
-    blocks_[p] = packed;
   }
 }
 

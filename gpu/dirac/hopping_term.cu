@@ -139,19 +139,41 @@ template <class T>
 hopping_term<T>::hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                               reconstruct stored)
     : context_(ctx), action_(action), stored_(stored), overlap_(ctx.ranks().overlap) {
-  if (!(links.get_context().geometry() == ctx.geometry()))
+  make_room_for_links();
+  follow(links);
+}
+
+template <class T>
+void hopping_term<T>::follow(const gauge_configuration& links) {
+  if (!(links.get_context().geometry() == context_.geometry()))
     throw std::logic_error("hopping_term: links of another lattice");
   pack_links(links);
-  if (ctx.halo() != nullptr) pack_ghost_links(links);
+  if (context_.halo() != nullptr) pack_ghost_links(links);
+}
+
+template <class T>
+void hopping_term<T>::make_room_for_links() {
+  const queue& q = context_.queue();
+  parity_bytes_ = std::int64_t{context_.order().blocks()} * link_block_bytes<T>(stored_);
+  links_ = context_.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
+  fill_bytes(q, links_.get(), 0, static_cast<std::size_t>(2 * parity_bytes_));
+  if (context_.halo() == nullptr) return;
+  const face_order faces{context_.order()};
+  const std::int64_t block_bytes = std::int64_t{lanes} * link_bytes<T>(stored_);
+  std::int64_t total = 0;
+  for (int p = 0; p < 2; ++p)
+    for (int mu = 0; mu < dimensions; ++mu) {
+      ghost_begin_[p][mu] = total;
+      if (context_.geometry().is_cut(mu)) total += faces.blocks(mu) * block_bytes;
+    }
+  ghost_links_ = context_.workspace().take(static_cast<std::size_t>(total));
+  fill_bytes(q, ghost_links_.get(), 0, static_cast<std::size_t>(total));
 }
 
 template <class T>
 void hopping_term<T>::pack_links(const gauge_configuration& links) {
   const site_order& order = context_.order();
   const queue& q = context_.queue();
-  parity_bytes_ = std::int64_t{order.blocks()} * link_block_bytes<T>(stored_);
-  links_ = context_.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
-  fill_bytes(q, links_.get(), 0, static_cast<std::size_t>(2 * parity_bytes_));
   const std::size_t distance_bytes = sizeof(double) * static_cast<std::size_t>(order.sites);
   const auto distances = context_.workspace().take(distance_bytes);
   std::vector<double> found(static_cast<std::size_t>(order.sites));
@@ -177,15 +199,6 @@ template <class T>
 void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
   const links_with_ghosts around(links);
   const face_order faces{context_.order()};
-  const std::int64_t block_bytes = std::int64_t{lanes} * link_bytes<T>(stored_);
-  std::int64_t total = 0;
-  for (int p = 0; p < 2; ++p)
-    for (int mu = 0; mu < dimensions; ++mu) {
-      ghost_begin_[p][mu] = total;
-      if (context_.geometry().is_cut(mu)) total += faces.blocks(mu) * block_bytes;
-    }
-  ghost_links_ = context_.workspace().take(static_cast<std::size_t>(total));
-  fill_bytes(context_.queue(), ghost_links_.get(), 0, static_cast<std::size_t>(total));
   for (int p = 0; p < 2; ++p)
     for (int mu = 0; mu < dimensions; ++mu)
       if (context_.geometry().is_cut(mu))

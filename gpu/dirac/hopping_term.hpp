@@ -58,6 +58,11 @@ class hopping_term {
                reconstruct stored = reconstruct::none)
       : hopping_term(ctx, import_links(ctx, links), action, stored) {}
 
+  /// Takes other links of the same lattice, in the memory of the links so far, so that graphs and launches that were
+  /// recorded still hold. Collective. Throws as the constructor does; the operator can then be used after it has
+  /// followed other links.
+  void follow(const gauge_configuration& links);
+
   /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
   /// x, but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
@@ -103,6 +108,7 @@ class hopping_term {
   std::string halo_description() const;
 
  private:
+  void make_room_for_links();
   void pack_links(const gauge_configuration& links);
   void pack_ghost_links(const gauge_configuration& links);
   void set_weights(hopping_work<T>& work, double scale) const;

@@ -473,9 +473,13 @@ pair_hopping_term::pair_hopping_term(const context& ctx, const gauge_configurati
                                      reconstruct /*stored*/)
     : context_(ctx), action_(action) {
   if (ctx.halo() != nullptr) throw input_error("pairs of floats: expected a lattice of one rank, found several ranks");
-  const site_order& order = ctx.order();
-  parity_bytes_ = std::int64_t{order.blocks()} * link_block_bytes<float_pair>(reconstruct::none);
+  parity_bytes_ = std::int64_t{ctx.order().blocks()} * link_block_bytes<float_pair>(reconstruct::none);
   links_ = ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
+  follow(links);
+}
+
+void pair_hopping_term::follow(const gauge_configuration& links) {
+  const site_order& order = context_.order();
   for (int p = 0; p < 2; ++p) {
     pack_pair_links body{.from = links.sites(),
                          .to = links_.get() + p * parity_bytes_,
@@ -484,12 +488,12 @@ pair_hopping_term::pair_hopping_term(const context& ctx, const gauge_configurati
                          .coefficient = {},
                          .phase = {}};
     for (int mu = 0; mu < dimensions; ++mu) {
-      body.coefficient[mu] = action.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
-      body.phase[mu] = action.boundary_phase[static_cast<std::size_t>(mu)];
+      body.coefficient[mu] = action_.hop_coefficient(mu) * (mu == 3 ? 2.0 : 1.0);
+      body.phase[mu] = action_.boundary_phase[static_cast<std::size_t>(mu)];
     }
-    for_each_index(ctx.queue(), order.sites, body, 128);
+    for_each_index(context_.queue(), order.sites, body, 128);
   }
-  ctx.queue().synchronize();  // kernels may load links before the kernel that comes before them has ended
+  context_.queue().synchronize();  // kernels may load links before the kernel that comes before them has ended
 }
 
 void pair_hopping_term::apply(field<float_pair>& out, const field<float_pair>& in, bool daggered,

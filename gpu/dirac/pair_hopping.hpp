@@ -22,6 +22,9 @@ class pair_hopping_term {
   pair_hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     reconstruct stored = reconstruct::none);
 
+  /// Takes other links of the same lattice, in the memory of the links so far.
+  void follow(const gauge_configuration& links);
+
   /// Computes what hopping_term::apply does; A of an epilogue by pairs, too. Sums are those of dot_norm2.
   void apply(field<float_pair>& out, const field<float_pair>& in, bool daggered = false,
              const hopping_finish<float_pair>& finish = {}) const;

@@ -83,14 +83,21 @@ struct multiply_site_diagonal {
 
 template <class T>
 site_diagonal<T>::site_diagonal(const context& ctx, const clover_configuration& blocks) : context_(ctx) {
-  const site_order& order = ctx.order();
-  parity_bytes_ = std::int64_t{order.blocks()} * 2 * chiral_block_bytes<T>;
+  parity_bytes_ = std::int64_t{ctx.order().blocks()} * 2 * chiral_block_bytes<T>;
   blocks_ = ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes_));
+  follow(blocks);
+}
+
+template <class T>
+void site_diagonal<T>::follow(const clover_configuration& blocks) {
+  if (is_number()) throw std::logic_error("site_diagonal: a number cannot follow blocks");
+  if (!(blocks.get_context().geometry() == context_.geometry()))
+    throw std::logic_error("site_diagonal: blocks of another lattice");
   for (int p = 0; p < 2; ++p)
-    for_each_index(ctx.queue(), order.sites,
+    for_each_index(context_.queue(), context_.order().sites,
                    pack_clover_of_site<T>{blocks.sites(), blocks_.get() + p * parity_bytes_, p}, 128);
   // Kernels may load blocks before the kernel that comes before them has ended: that must not be this one.
-  ctx.queue().synchronize();
+  context_.queue().synchronize();
 }
 
 template <class T>
@@ -110,5 +117,6 @@ template class site_diagonal<half>;
 template class site_diagonal<float>;
 template class site_diagonal<double>;
 template site_diagonal<float_pair>::site_diagonal(const context&, const clover_configuration&);  // applied by pairs
+template void site_diagonal<float_pair>::follow(const clover_configuration&);
 
 }  // namespace plaquette::gpu

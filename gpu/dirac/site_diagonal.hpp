@@ -20,6 +20,10 @@ class site_diagonal {
   site_diagonal(const context& ctx, double value) : context_(ctx), value_(value) {}
   site_diagonal(const context& ctx, const clover_configuration& blocks);
 
+  /// Takes other blocks, in the memory of the blocks so far; copies of this object have them too. Throws
+  /// std::logic_error where it is a number.
+  void follow(const clover_configuration& blocks);
+
   bool is_number() const { return blocks_ == nullptr; }
   double value() const { return value_; }
   /// Returns the blocks of one parity, or null where it is a number.

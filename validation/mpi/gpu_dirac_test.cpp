@@ -51,7 +51,10 @@ template <class T>
 std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action, reconstruct stored,
                                              int delayed_rank = -1, bool alternates = false) {
   const auto links = gpu::random_configuration(ctx, 3);
-  const auto m = std::make_shared<gpu::wilson_clover<T>>(ctx, links, action, stored);
+  const bool follows = ctx.comm().size() > 1;  // other links first
+  const auto m =
+      std::make_shared<gpu::wilson_clover<T>>(ctx, follows ? gpu::random_configuration(ctx, 5) : links, action, stored);
+  if (follows) m->follow(links);
   gpu::field<T> in(ctx, {.columns = 3});
   gpu::random_spinors(in, 4);
   if (alternates) m->hopping().set_launch(turning(*m, in.columns()));

@@ -15,7 +15,10 @@ template <class T>
 std::vector<spinor_configuration> results_on(const context& ctx, const fermion_action& action, reconstruct stored,
                                              bool overlap = true) {
   const auto links = cpu::random_configuration(ctx.geometry(), 3, ctx.comm());
-  const auto m = std::make_shared<cpu::wilson_clover<T>>(ctx, links, action, stored);
+  const bool follows = ctx.comm().size() > 1;  // other links first
+  const auto m = std::make_shared<cpu::wilson_clover<T>>(
+      ctx, follows ? cpu::random_configuration(ctx.geometry(), 5, ctx.comm()) : links, action, stored);
+  if (follows) m->follow(links);
   m->hopping().set_overlap(overlap);
   random_batch<T> in(ctx, 3, 4);
   auto out = like(in.packed);

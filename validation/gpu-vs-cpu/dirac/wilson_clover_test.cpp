@@ -197,6 +197,32 @@ TYPED_TEST(DeviceWilsonClover, PlaneWavesAreItsEigenspaces) {
   }
 }
 
+TYPED_TEST(DeviceWilsonClover, ThatFollowsOtherLinksIsTheirsToTheBit) {
+  const lattice_geometry geometry({4, 6, 2, 8});
+  const cpu::context host_ctx(geometry, communicator(), 2);
+  const gpu::context ctx = device_context(geometry);
+  const auto before = gpu::random_configuration(ctx, 21), after = gpu::random_configuration(ctx, 22);
+  const columns_on_both<TypeParam> in(host_ctx, ctx, 3, 23);
+  for (const fermion_action& action : actions_to_test())
+    for (const reconstruct stored : every_reconstruct) {
+      gpu::wilson_clover<TypeParam> m(ctx, before, action, stored);
+      const auto* const blocks = m.diagonal().blocks(0);
+      m.follow(after);
+      EXPECT_EQ(m.diagonal().blocks(0), blocks);  // in place
+      const gpu::wilson_clover<TypeParam> made(ctx, after, action, stored);
+      auto found = like(in.device), expected = like(in.device);
+      poison(found), poison(expected);
+      m.apply(found, in.device);
+      made.apply(expected, in.device);
+      for (int c = 0; c < 3; ++c) {
+        spinor_configuration a(geometry), b(geometry);
+        gpu::export_column(a, found, c);
+        gpu::export_column(b, expected, c);
+        ASSERT_TRUE(same_bits(a, b)) << c;
+      }
+    }
+}
+
 TEST(DeviceWilsonCloverErrors, AnOperatorWithoutInverseDiagonalIsRefused) {
   const gpu::context ctx = device_context(lattice_geometry({4, 4, 4, 4}));
   EXPECT_THROW(gpu::wilson_clover<float>(ctx, gpu::unit_configuration(ctx), fermion_action::isotropic(-4.0, 0.0)),
