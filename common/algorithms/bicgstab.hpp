@@ -128,11 +128,14 @@ solve_report bicgstab_without_restart(const A& a, Field& x, const Field& b, cons
 template <field_batch Field, linear_operator<Field> A>
 solve_report bicgstab(const A& a, Field& x, const Field& b, const stopping_rule& rule) {
   solve_report report = bicgstab_without_restart(a, x, b, rule, shadow_residual::initial);
-  const std::vector<int> broken = report.columns_with(solve_status::breakdown);
+  std::vector<int> broken = report.columns_with(solve_status::breakdown);
+  std::erase_if(
+      broken, [&](int n) { return report.columns[static_cast<std::size_t>(n)].iterations < rule.last_early_check(); });
   if (broken.empty() || (rule.interrupted && rule.interrupted())) return report;
 
   stopping_rule rest = rule;
   rest.guess_is_zero = false;
+  rest.early_checks.clear();
   rest.column_tolerances.clear();
   for (const int n : broken) {
     rest.limit = std::min(rest.limit, rule.limit - report.columns[static_cast<std::size_t>(n)].iterations);

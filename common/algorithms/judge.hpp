@@ -67,6 +67,8 @@ struct column_state {
   double smallest = 0.0;       ///< iterated residual, and the iteration that reached it
   int smallest_at = 0;
   int stagnant_at = 0;  ///< the iteration that ended a window without progress; 0: none
+  double marked = 0.0;  ///< smallest residual that the next early check compares with
+  int gave_up_at = 0;   ///< the iteration of the early check that it failed; 0: none
   int seen = 0;         ///< the last iteration whose numbers were judged
   double largest_curvature = 0.0;
   std::array<double, 3> gains2{};  ///< the largest three |A u|^2 / |u|^2, descending
@@ -128,7 +130,8 @@ inline verdict guess(column_state& c, const stopping_rule& rule, double b2, doub
             std::isfinite(b2) ? "the residual of the initial guess is not finite; the solution is set to zero"
                               : "the right-hand side is not finite; the solution is set to zero"};
   }
-  c.latest = c.kept = c.kept_iterated = c.smallest = c.largest = c.updated_from = c.progress = std::sqrt(r2 / b2);
+  c.latest = c.kept = c.kept_iterated = c.smallest = c.largest = c.updated_from = c.progress = c.marked =
+      std::sqrt(r2 / b2);
   if (r2 <= c.limit2) return {true, solve_status::converged, 0, "the initial guess meets the tolerance"};
   if (rule.limit == 0) return {true, solve_status::iteration_limit, 0, "no iteration was allowed"};
   return {};
@@ -177,11 +180,22 @@ inline verdict iteration(column_state& c, const stopping_rule& rule, int k, doub
   if (c.latest < (1.0 - rule.least_progress) * c.smallest) c.smallest = c.latest, c.smallest_at = k;
   if (c.stagnant_at == 0 && rule.stagnation_window > 0 && k - c.smallest_at >= rule.stagnation_window)
     c.stagnant_at = k;
+  for (const early_check& e : rule.early_checks) {
+    if (k == e.since) c.marked = c.smallest;
+    if (k == e.at && c.gave_up_at == 0 && !(c.smallest <= e.fraction * c.marked)) c.gave_up_at = k;
+  }
   return {};
+}
+
+/// Judges whether a column has failed an early check.
+inline verdict early_end(const column_state& c, int k) {
+  if (c.gave_up_at == 0) return {};
+  return {true, solve_status::stagnation, k, "hardly any progress" + at(c.gave_up_at)};
 }
 
 /// Judges whether a column has stagnated by its iterated residual.
 inline verdict progress(const column_state& c, const stopping_rule& rule, int k) {
+  if (c.gave_up_at != 0) return early_end(c, k);
   if (c.stagnant_at == 0) return {};
   return {true, solve_status::stagnation, k,
           "no progress over " + std::to_string(rule.stagnation_window) + " iterations" + at(c.stagnant_at)};

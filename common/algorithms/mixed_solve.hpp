@@ -35,11 +35,16 @@ inline mixed_scheme parse_mixed_scheme(std::string_view text) {
 
 namespace detail {
 
-/// Returns the same updates, often enough that a column without progress ends within `iterations_of_a_stall`: updates
-/// are where progress is judged.
-inline reliable_updates noticing_a_stall(reliable_updates updates) {
-  updates.longest_interval = std::min(updates.longest_interval, iterations_of_a_stall / 3);
-  updates.patience = iterations_of_a_stall - updates.longest_interval;
+/// Returns the same updates, often enough that a column without progress ends within `patience` iterations: updates are
+/// where progress is judged. 0: it never ends for that.
+inline reliable_updates noticing_a_stall(reliable_updates updates, int patience) {
+  constexpr int often_enough = 50;
+  if (patience == 0) {
+    updates.patience = std::numeric_limits<int>::max();
+    return updates;
+  }
+  updates.longest_interval = std::min(updates.longest_interval, often_enough);
+  updates.patience = patience - updates.longest_interval;
   return updates;
 }
 
@@ -75,11 +80,11 @@ solve_report solve_mixed(solver_kind kind, mixed_scheme scheme, const Outer& out
       return reliable_bicgstab_l<InnerField>(outer, inner, x, b, rule, updates, 4);
     case solver_kind::automatic:
       return detail::solve_in_turn(
-          detail::automatic_solvers(precision_of<InnerField>), x, b, rule,
-          [&](OuterField& y, const OuterField& c, const stopping_rule& rest, solver_kind one, bool is_last) {
-            reliable_updates here = is_last ? updates : detail::noticing_a_stall(updates);
-            if (is_last) here.patience = std::numeric_limits<int>::max();
-            return solve_mixed<InnerField>(one, scheme, outer, inner, y, c, rest, here, parameters);
+          precision_of<InnerField>, x, b, rule,
+          [&](OuterField& y, const OuterField& c, stopping_rule rest, const detail::solver_turn& turn) {
+            rest.early_checks = turn.early_checks;
+            return solve_mixed<InnerField>(turn.solver, scheme, outer, inner, y, c, rest,
+                                           detail::noticing_a_stall(updates, turn.patience), parameters);
           });
     default:
       throw input_error("reliable updates: expected bicgstab, bicgstab2, bicgstab4, auto, cgne or cgnr, found " +

@@ -23,13 +23,15 @@ namespace plaquette {
 
 namespace detail {
 
-/// Columns that can only go on from their best solution, with a new Krylov space.
-inline std::vector<int> columns_to_restart(const solve_report& report) {
+/// Columns that can only go on from their best solution, with a new Krylov space. None that has not come to the last
+/// early check.
+inline std::vector<int> columns_to_restart(const solve_report& report, const stopping_rule& rule) {
   std::vector<int> list;
   for (int n = 0; n < std::ssize(report.columns); ++n) {
     const column_report& c = report.columns[static_cast<std::size_t>(n)];
-    if (c.iterations > 0 && (c.status == solve_status::breakdown || c.status == solve_status::not_finite ||
-                             c.status == solve_status::inconsistent))
+    if (c.iterations > rule.last_early_check() &&
+        (c.status == solve_status::breakdown || c.status == solve_status::not_finite ||
+         c.status == solve_status::inconsistent))
       list.push_back(n);
   }
   return list;
@@ -41,11 +43,12 @@ inline std::vector<int> columns_to_restart(const solve_report& report) {
 template <field_batch OuterField, class Run>
 solve_report with_restarts(OuterField& x, const OuterField& b, const stopping_rule& rule, int restarts, Run&& run) {
   solve_report report = run(x, b, rule, 0);
-  std::vector<int> failed = columns_to_restart(report);
+  std::vector<int> failed = columns_to_restart(report, rule);
   for (int attempt = 1; attempt <= restarts && !failed.empty(); ++attempt) {
     if (rule.interrupted && rule.interrupted()) break;
     stopping_rule rest = rule;
     rest.guess_is_zero = false;
+    rest.early_checks.clear();
     rest.column_tolerances.clear();
     for (const int n : failed) {
       rest.limit = std::min(rest.limit, rule.limit - report.columns[static_cast<std::size_t>(n)].iterations);
@@ -56,7 +59,7 @@ solve_report with_restarts(OuterField& x, const OuterField& b, const stopping_ru
     const solve_report again = run(x_failed, gather_columns(b, failed), rest, attempt);
     scatter_columns(x, failed, x_failed);
     report.add_work(again);
-    const std::vector<int> failed_again = columns_to_restart(again);
+    const std::vector<int> failed_again = columns_to_restart(again, rest);
     std::vector<int> next;
     for (int k = 0; k < std::ssize(failed); ++k) {
       const auto n = static_cast<std::size_t>(failed[static_cast<std::size_t>(k)]);

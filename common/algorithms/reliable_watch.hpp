@@ -299,6 +299,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
         take_all_records();
         is_due = follow(c, n, now, reason) || is_due;
       }
+      if (!reason.ends) reason = judge::early_end(c, known);
       nearness_of(c) = {is_near, is_near && !nearness_of(c).was_near};
       if (!reason.ends) reason = end;
       if (reason.ends || is_due) due.push_back({n, std::move(reason)});

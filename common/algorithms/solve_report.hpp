@@ -12,6 +12,15 @@
 
 namespace plaquette {
 
+/// A look at a solve that is young: a column gives up where its smallest residual at iteration `at` is above `fraction`
+/// of the smallest at iteration `since` (0: of the first residual). The solver does not suit it then, and another one
+/// may.
+struct early_check {
+  int since = 0;
+  int at = 0;
+  double fraction = 1.0;
+};
+
 /// When a solver stops. Residuals are |b - A x| / |b|, column by column, as iterated by the solver.
 struct stopping_rule {
   double tolerance = 1e-8;  ///< relative to |b|; 0 runs to the limit
@@ -36,8 +45,13 @@ struct stopping_rule {
   double least_progress = 1e-3;
   /// An inner product counts as zero below this fraction of the product of its vectors' norms: it holds no right digit.
   double breakdown_threshold = 1e-14;
+  /// Of ascending `at`. They end a column by `stagnation`; with them one that breaks down before the last is not
+  /// restarted.
+  std::vector<early_check> early_checks = {};
   std::vector<double> column_tolerances = {};  ///< where not empty: one a column, in place of `tolerance`
 
+  /// Returns the iteration of the last early check, 0 without one.
+  int last_early_check() const { return early_checks.empty() ? 0 : early_checks.back().at; }
   double tolerance_of(int column) const {
     return column_tolerances.empty() ? tolerance : column_tolerances.at(static_cast<std::size_t>(column));
   }

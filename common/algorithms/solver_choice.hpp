@@ -18,8 +18,8 @@
 
 namespace plaquette {
 
-/// `automatic` is BiCGstab; a column on which it stalls or breaks down goes on with BiCGstab(4), and then with CGNR. In
-/// half precision CGNE takes the place of CGNR (README.md, "Two precisions").
+/// `automatic` is BiCGstab, with other solvers for the columns that it does not serve: detail::solve_in_turn. In half
+/// precision CGNE takes the place of CGNR (README.md, "Two precisions").
 enum class solver_kind { cgne, cgnr, bicgstab, gcr, mr, bicgstab2, bicgstab4, automatic };
 
 inline constexpr std::array<std::pair<solver_kind, std::string_view>, 8> solver_names{
@@ -56,24 +56,48 @@ struct solver_parameters {
 
 namespace detail {
 
-/// Returns the solvers of `automatic`, one after the other: the last one never gives up on a plateau.
-/// \param p  of the iteration
-constexpr std::array<solver_kind, 3> automatic_solvers(precision p) {
-  return {solver_kind::bicgstab, solver_kind::bicgstab4, p == precision::half ? solver_kind::cgne : solver_kind::cgnr};
-}
-/// The iterations without progress after which the next one takes over.
-inline constexpr int iterations_of_a_stall = 150;
+/// One solver of `automatic`: it is left for the next one by a column that it does not serve.
+struct solver_turn {
+  solver_kind solver;
+  std::vector<early_check> early_checks{};
+  int patience = 0;  ///< iterations without progress after which a column leaves; 0: it stays
+};
 
-/// Solves by the first of these solvers, and by the next ones for the columns that failed, from the best solution so
-/// far; `why` says so.
-/// \param run  solve_report (Field& x, const Field& b, const stopping_rule&, solver_kind, bool is_last)
+/// Plateaus of BiCGstab at light mass last some hundreds of iterations.
+inline constexpr int iterations_of_a_stall = 500;
+/// BiCGstab on a spectrum on both sides of zero does not get anywhere from the first iterations on, or falls for some
+/// fifteen and then rises again. At light mass it falls on, as CG on the normal equations does.
+inline const std::vector<early_check> early_checks_of_bicgstab{{0, 8, 0.15}, {16, 64, 0.6}};
+
+/// Returns the solvers of `automatic`. \param p  of the iteration
+inline constexpr solver_kind normal_equations(precision p) {
+  return p == precision::half ? solver_kind::cgne : solver_kind::cgnr;
+}
+
+/// Solves by BiCGstab, and by other solvers for the columns that it does not serve, each from the best solution so far;
+/// `why` says so. A column that fails an early check tries CG on the normal equations, which depends on the singular
+/// values alone; where that does no better, it goes back to BiCGstab. A column on which BiCGstab stalls or breaks down
+/// later goes on with BiCGstab(4), and then with CG on the normal equations, which never gives up on a plateau.
+/// \param p    of the iteration
+/// \param run  solve_report (Field& x, const Field& b, const stopping_rule&, const solver_turn&)
 template <field_batch Field, class Run>
-solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, Field& x, const Field& b,
-                           const stopping_rule& rule, Run&& run) {
-  solve_report report = run(x, b, rule, solvers[0], false);
+solve_report solve_in_turn(precision p, Field& x, const Field& b, const stopping_rule& rule, Run&& run) {
+  const solver_turn first{solver_kind::bicgstab, early_checks_of_bicgstab, iterations_of_a_stall};
+  const std::array<solver_turn, 4> later{{{normal_equations(p), {{0, 64, 0.5}}, iterations_of_a_stall},
+                                          {solver_kind::bicgstab, {}, iterations_of_a_stall},
+                                          {solver_kind::bicgstab4, {}, iterations_of_a_stall},
+                                          {normal_equations(p)}}};
+  solve_report report = run(x, b, rule, first);
   report.solver = "auto";
-  std::vector<std::string> told(report.columns.size());  ///< of each column: which solvers gave way, and why
-  for (std::size_t stage = 1; stage < solvers.size(); ++stage) {
+  const std::size_t columns = report.columns.size();
+  std::vector<std::string> told(columns);  ///< of each column: which solvers gave way, and why
+  std::vector<solver_kind> latest(columns, first.solver);
+  constexpr int late = 32;  // iterations by which a check may come after its iteration
+  std::vector<bool> is_early(columns);
+  for (std::size_t n = 0; n < columns; ++n)
+    is_early[n] = report.columns[n].iterations < early_checks_of_bicgstab.back().at + late;
+  for (std::size_t k = 0; k < later.size(); ++k) {
+    const solver_turn& turn = later[k];
     stopping_rule rest = rule;
     rest.guess_is_zero = false;
     rest.column_tolerances.clear();
@@ -83,25 +107,27 @@ solve_report solve_in_turn(const std::array<solver_kind, 3>& solvers, Field& x, 
       const bool goes_on = c.status == solve_status::stagnation || c.status == solve_status::breakdown ||
                            c.status == solve_status::inconsistent || c.status == solve_status::not_finite;
       if (!goes_on || c.iterations == 0 || c.iterations >= rule.limit) continue;
+      if (k < 2 && !is_early[static_cast<std::size_t>(n)]) continue;
       failed.push_back(n);
       rest.limit = std::min(rest.limit, rule.limit - c.iterations);
       rest.column_tolerances.push_back(rule.tolerance_of(n));
     }
-    if (failed.empty() || (rule.interrupted && rule.interrupted())) break;
+    if (failed.empty()) continue;
+    if (rule.interrupted && rule.interrupted()) break;
     for (const int n : failed) {
-      const column_report& c = report.columns[static_cast<std::size_t>(n)];
-      told[static_cast<std::size_t>(n)] += (stage > 1 ? ", " : "") + name(solvers[stage - 1]) + " gave way to " +
-                                           name(solvers[stage]) + " after " + std::to_string(c.iterations) +
-                                           " iterations in all (" + c.why + ")";
+      const auto at = static_cast<std::size_t>(n);
+      const column_report& c = report.columns[at];
+      told[at] += (told[at].empty() ? "" : ", ") + name(latest[at]) + " gave way to " + name(turn.solver) + " after " +
+                  std::to_string(c.iterations) + " iterations in all (" + c.why + ")";
+      latest[at] = turn.solver;
     }
     Field x_failed = gather_columns(x, failed);
-    const bool is_last = stage + 1 == solvers.size();
-    const solve_report again = run(x_failed, gather_columns(b, failed), rest, solvers[stage], is_last);
+    const solve_report again = run(x_failed, gather_columns(b, failed), rest, turn);
     scatter_columns(x, failed, x_failed);
     report.add_work(again);
-    for (std::size_t k = 0; k < failed.size(); ++k) {
-      report.continue_column(failed[k], again.columns[k], again.history[k]);
-      report.columns[static_cast<std::size_t>(failed[k])].why = again.columns[k].why;  // the earlier ones are in `told`
+    for (std::size_t i = 0; i < failed.size(); ++i) {
+      report.continue_column(failed[i], again.columns[i], again.history[i]);
+      report.columns[static_cast<std::size_t>(failed[i])].why = again.columns[i].why;  // the earlier ones are in `told`
     }
   }
   for (std::size_t n = 0; n < told.size(); ++n)
@@ -133,11 +159,11 @@ solve_report solve(solver_kind kind, const A& a, Field& x, const Field& b, const
     case solver_kind::bicgstab4:
       return bicgstab_l(a, x, b, rule, 4);
     case solver_kind::automatic:
-      return detail::solve_in_turn(detail::automatic_solvers(precision_of<Field>), x, b, rule,
-                                   [&](Field& y, const Field& c, stopping_rule rest, solver_kind one, bool is_last) {
-                                     rest.stagnation_window =
-                                         is_last ? 0 : std::min(rest.stagnation_window, detail::iterations_of_a_stall);
-                                     return solve(one, a, y, c, rest, parameters);
+      return detail::solve_in_turn(precision_of<Field>, x, b, rule,
+                                   [&](Field& y, const Field& c, stopping_rule rest, const detail::solver_turn& turn) {
+                                     rest.stagnation_window = std::min(rest.stagnation_window, turn.patience);
+                                     rest.early_checks = turn.early_checks;
+                                     return solve(turn.solver, a, y, c, rest, parameters);
                                    });
   }
   throw error(exit_status::internal_error, "solve: a solver without a name was requested");

@@ -50,6 +50,21 @@ constexpr std::array<spin_matrix, planes.size()> sigma_of_planes = [] {
 /// Of how many columns a site's clover leaves are computed once.
 constexpr std::size_t columns_at_once = 4;
 
+/// Returns the power of two that makes the largest number of a field about 1, so that squares neither underflow nor
+/// overflow; 1 for zero and for what is not finite. Collective.
+double factor_to_one(const spinor_configuration& b, const communicator& comm) {
+  double largest = 0.0;
+  const std::int64_t sites = b.geometry().local_volume();
+#pragma omp parallel for reduction(max : largest)
+  for (std::int64_t site = 0; site < sites; ++site)
+    for (const colour_vector<double>& v : b.at_site(site).s)
+      for (const complex<double>& z : v.c) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
+  std::array<double, 1> all{largest};
+  comm.maximum(std::span(all));
+  if (!(all[0] > 0.0 && std::isfinite(all[0]))) return 1.0;
+  return std::ldexp(1.0, std::min(-std::ilogb(all[0]), 1000));
+}
+
 /// |b - M x| / |b| from their squares.
 double relative(double residual, double source) {
   return residual == 0.0 && source == 0.0 ? 0.0 : std::sqrt(residual / source);
@@ -108,6 +123,8 @@ std::vector<double> relative_residuals(std::span<const spinor_configuration> b, 
   for (std::size_t first = 0; first < x.size(); first += columns_at_once) {
     const std::size_t count = std::min(columns_at_once, x.size() - first);
     for (std::size_t n = first; n < first + count; ++n) exchange_ghosts(x[n], comm);
+    std::array<double, columns_at_once> factors{};
+    for (std::size_t n = 0; n < count; ++n) factors[n] = factor_to_one(b[first + n], comm);
     const auto squares =
         sum_over_sites_stoppably<2 * columns_at_once>(x[first].geometry(), comm, [&](const coordinate& at) {
           std::array<double, 2 * columns_at_once> of_site{};
@@ -117,8 +134,8 @@ std::vector<double> relative_residuals(std::span<const spinor_configuration> b, 
             const spinor<double>& source = b[first + n](at);
             spinor<double> image = wilson_at_site(at, x[first + n], links, action);
             if (action.has_clover()) image += clover_at_site(x[first + n](at), f, action);
-            of_site[2 * n] = norm2(source - image);
-            of_site[2 * n + 1] = norm2(source);
+            of_site[2 * n] = norm2(factors[n] * source - factors[n] * image);
+            of_site[2 * n + 1] = norm2(factors[n] * source);
           }
           return of_site;
         });

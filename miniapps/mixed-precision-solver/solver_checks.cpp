@@ -117,8 +117,10 @@ std::string remark_on_rebuilt_links(const std::vector<column_result>& columns, i
 }
 
 std::string remark_on_multigrid(const std::vector<column_result>& columns) {
-  const auto slow = std::ranges::count_if(
-      columns, [](const column_result& c) { return c.why.find(" gave way to cgn") != std::string::npos; });
+  const auto slow = std::ranges::count_if(columns, [](const column_result& c) {
+    constexpr int worth_a_setup = 500;
+    return c.why.find(" gave way to cgn") != std::string::npos && c.iterations > worth_a_setup;
+  });
   if (slow == 0) return {};
   return fmt::format(
       "{} of {} right-hand sides needed CG on the normal equations. auto does not try multigrid, whose setup takes as "

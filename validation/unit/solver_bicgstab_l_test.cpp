@@ -99,8 +99,7 @@ TEST(AutomaticSolver, FallsBackWhereBiCGstabFailsAndSaysSo) {
     for (int n = 0; n < 2; ++n) {
       const auto& c = report.columns[static_cast<std::size_t>(n)];
       EXPECT_EQ(c.status, solve_status::converged) << mixed << ' ' << c.why;
-      EXPECT_EQ(c.why.find("bicgstab gave way to bicgstab4 after "), 0u) << mixed << ' ' << c.why;
-      EXPECT_EQ(c.why.find("gave way", 20) == std::string::npos, c.why.find("to cgnr") == std::string::npos) << c.why;
+      EXPECT_EQ(c.why.find("bicgstab gave way to cgnr after "), 0u) << mixed << ' ' << c.why;
       EXPECT_TRUE(relative_residual(a, to_matrix(x).col(n), b.col(n)) <= 1e-8) << mixed;
     }
   }
@@ -137,7 +136,51 @@ TEST(AutomaticSolver, EndsWithCgneWhereTheIterationIsInHalfPrecision) {
   EXPECT_EQ(in_single.find("cgne"), std::string::npos) << in_single;
 }
 
-TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithin150Iterations) {
+/// Eigenvalues around zero, of absolute values from 1 to 5: BiCGstab gets nowhere, CGNR sees the absolute values alone.
+matrix around_zero(int n, std::uint64_t seed) {
+  generator g(seed);
+  const Eigen::HouseholderQR<matrix> q(random_matrix(n, n, g));
+  const matrix u = q.householderQ();
+  vector values(n);
+  for (int k = 0; k < n; ++k) values(k) = std::polar(1.0 + 4.0 * k / (n - 1), 2.399963 * k);
+  return u * values.asDiagonal() * u.adjoint();
+}
+
+TEST(AutomaticSolver, TakesLittleMoreThanCgnrWhereBiCGstabGetsNowhere) {
+  using low = mock::basic_field<float>;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    generator g(seed + 100);
+    const matrix a = around_zero(120, seed), b = random_matrix(120, 2, g);
+    const auto op = to_operator(a);
+    const auto applications = [&](solver_kind kind, bool mixed) {
+      mock::machine device;
+      mock::field x = to_field(device, matrix::Zero(120, 2));
+      const stopping_rule rule{.tolerance = 1e-10};
+      const auto report = mixed
+                              ? solve_mixed<low>(kind, mixed_scheme::reliable, op, op, x, to_field(device, b), rule, {})
+                              : solve(kind, op, x, to_field(device, b), rule);
+      EXPECT_TRUE(report.all_converged()) << name(kind) << ' ' << report.columns[0].why;
+      return static_cast<double>(report.column_applications);
+    };
+    for (const bool mixed : {false, true})
+      EXPECT_LE(applications(solver_kind::automatic, mixed), 1.3 * applications(solver_kind::cgnr, mixed)) << mixed;
+  }
+}
+
+TEST(AutomaticSolver, GoesBackToBiCGstabWhereCgnrIsNoBetter) {
+  // A shift around a circle: its residuals stay for as many iterations as the circle has sites, by any Krylov space.
+  matrix a = 1.001 * matrix::Identity(60, 60);
+  for (int k = 0; k < 60; ++k) a(k, (k + 1) % 60) = -1.0;
+  mock::machine device;
+  vector b = vector::Zero(60);
+  b(0) = 1.0;
+  mock::field x = to_field(device, matrix::Zero(60, 1));
+  const auto report = solve(solver_kind::automatic, to_operator(a), x, to_field(device, b), {.tolerance = 1e-8});
+  EXPECT_TRUE(report.all_converged()) << report.columns[0].why;
+  EXPECT_TRUE(relative_residual(a, to_matrix(x), b) <= 1e-7) << report.columns[0].why;
+}
+
+TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithinItsPatience) {
   using low = mock::basic_field<float>;
   for (const int interval : {1, 20, 40, 200, 10000}) {
     generator g(2);
@@ -147,9 +190,9 @@ TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithin150Iterations) {
     const auto op = to_operator(a);
     mock::machine device;
     mock::field x = to_field(device, matrix::Zero(40, 1));
-    const auto report =
-        reliable_bicgstab<low>(op, op, x, to_field(device, b), {.tolerance = 1e-9, .limit = 20000},
-                               detail::noticing_a_stall({.delta = 1e-2, .longest_interval = interval, .restarts = 0}));
+    const auto report = reliable_bicgstab<low>(
+        op, op, x, to_field(device, b), {.tolerance = 1e-9, .limit = 20000},
+        detail::noticing_a_stall({.delta = 1e-2, .longest_interval = interval, .restarts = 0}, 150));
     const auto& c = report.columns[0];
     ASSERT_EQ(c.status, solve_status::stagnation) << interval << ' ' << c.why;
     double best = 1.0;

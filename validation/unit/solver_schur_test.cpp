@@ -304,6 +304,35 @@ TEST(SchurSolve, KnowsTheColumnsThatAStopDidNotTouch) {
   EXPECT_GT(touched, 100);
 }
 
+TEST(SchurSolve, SolutionsScaleWithTheirSources) {
+  using low = mock::basic_field<float>;
+  generator g(41);
+  const matrix m = well_behaved(20, g), b = random_matrix(20, 3, g);
+  const auto solution_of = [&](const matrix& source, bool mixed) {
+    mock::machine device;
+    mock::field x = to_field(device, matrix::Zero(20, 3));
+    const auto report = schur_solve(
+        dense_schur(m, true), to_operator(m), x, to_field(device, source), {.tolerance = 1e-10, .guess_is_zero = true},
+        [&](const auto& a, auto& even, const auto& from, const stopping_rule& rule) {
+          return mixed ? solve_mixed<low>(solver_kind::automatic, mixed_scheme::reliable, a, a, even, from, rule, {})
+                       : solve(solver_kind::automatic, a, even, from, rule);
+        });
+    EXPECT_TRUE(report.all_converged()) << report.columns[0].why << report.columns[1].why;
+    return to_matrix(x);
+  };
+  for (const bool mixed : {false, true}) {
+    const matrix expected = solution_of(b, mixed);
+    for (const double s : {0x1p-1000, 0x1p-540, 0x1p-100, 0x1p-30, 0x1p140, 0x1p500}) {
+      matrix source = b;
+      source.col(1) *= s;  // its neighbours stay
+      matrix found = solution_of(source, mixed);
+      found.col(1) *= 1.0 / s;
+      EXPECT_TRUE((found - expected).norm() <= 1e-9 * expected.norm()) << s << ' ' << mixed;
+      EXPECT_EQ(found.col(0), expected.col(0)) << s << ' ' << mixed;
+    }
+  }
+}
+
 TEST(SchurSolve, AcceptsATrueToleranceOfItsOwn) {
   generator g(31);
   const matrix m = well_behaved(20, g), b = random_matrix(20, 2, g);

@@ -101,6 +101,11 @@ TEST(relative_residual, is_what_it_says) {
   EXPECT_EQ(residual(b, zero), 1.0);
   EXPECT_EQ(residual(zero, zero), 0.0);
   EXPECT_EQ(residual(zero, x), std::numeric_limits<double>::infinity());
+  for (const double s : {0x1p-600, 0x1p-540, 0x1p500}) {  // sums of squares would be 0 or infinite
+    const spinor_configuration small = sum(zero, {s, 0.0}, b), solution = sum(zero, {s, 0.0}, x);
+    EXPECT_EQ(residual(small, solution), 0.0) << s;
+    EXPECT_EQ(residual(small, zero), 1.0) << s;
+  }
   // A deviation of known size at one site: |M d| is that of a column of M.
   const spinor_configuration d = point_source(lattice, {3, 5, 1, 7}, 2, 1);
   spinor_configuration md(x.geometry()), copy = d;

@@ -88,10 +88,21 @@ void require_columns(int columns) {
     throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
 }
 
+/// Its squares neither underflow nor overflow.
 double norm_of(const spinor_configuration& x, const communicator& comm) {
+  double largest = 0.0;
+  const std::int64_t sites = x.geometry().local_volume();
+#pragma omp parallel for reduction(max : largest)
+  for (std::int64_t site = 0; site < sites; ++site)
+    for (const auto& v : x.at_site(site).s)
+      for (const auto& z : v.c) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
+  std::array<double, 1> all{largest};
+  comm.maximum(std::span(all));
+  const bool scales = all[0] > 0.0 && std::isfinite(all[0]);
+  const double factor = scales ? std::ldexp(1.0, std::min(-std::ilogb(all[0]), 1000)) : 1.0;
   const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
-  return std::sqrt(sum[0]);
+      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(factor * x(at))}; });
+  return std::sqrt(sum[0]) / factor;
 }
 
 void require_rule(const rule& wanted) {
