@@ -63,13 +63,13 @@ struct solver_turn {
   int patience = 0;  ///< iterations without progress after which a column leaves; 0: it stays
 };
 
-/// Plateaus of BiCGstab at light mass last some hundreds of iterations.
-inline constexpr int iterations_of_a_stall = 500;
+/// Plateaus of BiCGstab at light mass last some hundreds of iterations: it is left after more than the longest.
+inline constexpr int iterations_of_a_stall = 1000;
 /// BiCGstab on a spectrum on both sides of zero does not get anywhere from the first iterations on, or falls for some
 /// fifteen and then rises again. At light mass it falls on, as CG on the normal equations does.
 inline const std::vector<early_check> early_checks_of_bicgstab{{0, 8, 0.15}, {16, 64, 0.6}};
 
-/// Returns the solvers of `automatic`. \param p  of the iteration
+/// Returns the kind of CG on the normal equations that serves iterations in a precision.
 inline constexpr solver_kind normal_equations(precision p) {
   return p == precision::half ? solver_kind::cgne : solver_kind::cgnr;
 }
@@ -77,16 +77,18 @@ inline constexpr solver_kind normal_equations(precision p) {
 /// Solves by BiCGstab, and by other solvers for the columns that it does not serve, each from the best solution so far;
 /// `why` says so. A column that fails an early check tries CG on the normal equations, which depends on the singular
 /// values alone; where that does no better, it goes back to BiCGstab. A column on which BiCGstab stalls or breaks down
-/// later goes on with BiCGstab(4), and then with CG on the normal equations, which never gives up on a plateau.
+/// later goes on with BiCGstab(4), then with CG on the normal equations, and last with BiCGstab for as long as the rule
+/// allows: it solves some systems in half precision that CG does not.
 /// \param p    of the iteration
 /// \param run  solve_report (Field& x, const Field& b, const stopping_rule&, const solver_turn&)
 template <field_batch Field, class Run>
 solve_report solve_in_turn(precision p, Field& x, const Field& b, const stopping_rule& rule, Run&& run) {
   const solver_turn first{solver_kind::bicgstab, early_checks_of_bicgstab, iterations_of_a_stall};
-  const std::array<solver_turn, 4> later{{{normal_equations(p), {{0, 64, 0.5}}, iterations_of_a_stall},
+  const std::array<solver_turn, 5> later{{{normal_equations(p), {{0, 64, 0.5}}, iterations_of_a_stall},
                                           {solver_kind::bicgstab, {}, iterations_of_a_stall},
                                           {solver_kind::bicgstab4, {}, iterations_of_a_stall},
-                                          {normal_equations(p)}}};
+                                          {normal_equations(p), {}, 2 * iterations_of_a_stall},
+                                          {solver_kind::bicgstab}}};
   solve_report report = run(x, b, rule, first);
   report.solver = "auto";
   const std::size_t columns = report.columns.size();

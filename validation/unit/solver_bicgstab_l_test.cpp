@@ -178,6 +178,7 @@ TEST(AutomaticSolver, GoesBackToBiCGstabWhereCgnrIsNoBetter) {
   const auto report = solve(solver_kind::automatic, to_operator(a), x, to_field(device, b), {.tolerance = 1e-8});
   EXPECT_TRUE(report.all_converged()) << report.columns[0].why;
   EXPECT_TRUE(relative_residual(a, to_matrix(x), b) <= 1e-7) << report.columns[0].why;
+  EXPECT_NE(report.columns[0].why.find("cgnr gave way to bicgstab after "), std::string::npos) << report.columns[0].why;
 }
 
 TEST(AutomaticSolver, NoticesAStallOfTwoPrecisionsWithinItsPatience) {

@@ -327,8 +327,7 @@ TEST(SchurSolve, SolutionsScaleWithTheirSources) {
       source.col(1) *= s;  // its neighbours stay
       matrix found = solution_of(source, mixed);
       found.col(1) *= 1.0 / s;
-      EXPECT_TRUE((found - expected).norm() <= 1e-9 * expected.norm()) << s << ' ' << mixed;
-      EXPECT_EQ(found.col(0), expected.col(0)) << s << ' ' << mixed;
+      EXPECT_EQ(found, expected) << s << ' ' << mixed;  // a power of two rounds nothing
     }
   }
 }
