@@ -43,7 +43,7 @@ class MixedPrecision(CommandLineTest):
                 with self.subTest(mass=mass, precision=precision):
                     case = ("--mass", mass, "--precision", precision)
                     best = min(applications(*case, "--solver", solver) for solver in ("bicgstab", "bicgstab4", "cgnr", "cgne"))
-                    self.assertLess(applications(*case), 1.35 * best)
+                    self.assertLessEqual(applications(*case), 1.34 * best)  # 1.3, and 3% of it
 
     def test_a_gaussian_source_is_smeared_with_links_before_or_after_stout_smearing(self):
         smeared = [*PROPAGATOR, "--source", "gaussian", "--stout-steps", "2"]
