@@ -640,7 +640,7 @@ def kind_of(report):
 def is_comparable(report):
     """Whether a report has the parts by which it is compared with others, each of its kind."""
     kind, machine = kind_of(report), report["machine"]
-    return all(isinstance(word, str) for word in kind[:-1]) and all(key in machine for key in ("host", "cpu", "gpu"))
+    return all(isinstance(word, str) for word in kind[:5]) and all(key in machine for key in ("host", "cpu", "gpu"))
 
 
 def timings_of(report):

@@ -130,7 +130,8 @@ void judge_column(column_result& result, int column, spinor_configuration& x, co
   const auto [spin, colour] = cpu::component_of_column(column);
   const spinor_configuration b = cpu::make_source(source, spin, colour, source_links ? *source_links : links, world);
   result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
-  result.rounding = residual_rounding(action, roundoff, norm_of(x, world), norm_of(b, world));
+  result.norm = norm_of(x, world);
+  result.rounding = residual_rounding(action, roundoff, result.norm, norm_of(b, world));
   result.unit_roundoff = roundoff;
   result.tolerance =
       tolerance +
@@ -471,6 +472,7 @@ solve_record record_of(const propagator_result& result, const solver_options& op
                        {"solved", c.solved()},
                        {"residual", {{"iterated", c.iterated}, {"device", c.device}, {"reference", c.reference}}},
                        {"tolerance", c.tolerance},
+                       {"solution_norm", c.norm},
                        {"at_floor", c.at_floor},
                        {"mismatches", c.mismatches},
                        {"restarts", c.restarts},

@@ -56,6 +56,7 @@ struct column_result {
   double iterated = 0.0;
   double device = 0.0;         ///< by the operators that solved it, in their precision
   double reference = 0.0;      ///< in double, by the textbook operator
+  double norm = 0.0;           ///< |x|
   double rounding = 0.0;       ///< residual_rounding
   double unit_roundoff = 0.0;  ///< of the precision that the solution is kept in
   double tolerance = 0.0;      ///< what the reference residual has to meet: the one asked for, and the floor
