@@ -123,19 +123,26 @@ std::vector<double> propagator_result::worst_history() const {
 
 namespace {
 
-/// The reference residual of one column, and what it is held to.
-void judge_column(column_result& result, int column, spinor_configuration& x, const cpu::source_description& source,
-                  const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
-                  const communicator& world, const gauge_configuration* source_links) {
-  const auto [spin, colour] = cpu::component_of_column(column);
-  const spinor_configuration b = cpu::make_source(source, spin, colour, source_links ? *source_links : links, world);
-  result.reference = cpu::textbook::relative_residual(b, x, links, action, world);
-  result.norm = norm_of(x, world);
-  result.rounding = residual_rounding(action, roundoff, result.norm, norm_of(b, world));
-  result.unit_roundoff = roundoff;
-  result.tolerance =
-      tolerance +
-      residual_floor(result.rounding, roundings_of_solution(result.updates.size(), result.iterations), roundoff);
+/// The reference residuals of columns from `first` on, and what they are held to.
+void judge_some(std::span<column_result> results, int first, std::span<spinor_configuration> x,
+                const cpu::source_description& source, const fermion_action& action, double tolerance, double roundoff,
+                const gauge_configuration& links, const communicator& world, const gauge_configuration* source_links) {
+  std::vector<spinor_configuration> b;
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    const auto [spin, colour] = cpu::component_of_column(first + static_cast<int>(n));
+    b.push_back(cpu::make_source(source, spin, colour, source_links ? *source_links : links, world));
+  }
+  const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, links, action, world);
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    column_result& result = results[n];
+    result.reference = residuals[n];
+    result.norm = norm_of(x[n], world);
+    result.rounding = residual_rounding(action, roundoff, result.norm, norm_of(b[n], world));
+    result.unit_roundoff = roundoff;
+    result.tolerance =
+        tolerance +
+        residual_floor(result.rounding, roundings_of_solution(result.updates.size(), result.iterations), roundoff);
+  }
 }
 
 }  // namespace
@@ -144,18 +151,22 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
                    const communicator& world, const gauge_configuration* source_links,
                    const std::function<bool()>& should_stop) {
+  constexpr std::size_t at_once = 4;  // columns that share the clover leaves of a site
   bool stops = false;
-  for (std::size_t n = 0; n < columns.size(); ++n) {
-    stops = stops || (n > 0 && should_stop && should_stop());
+  for (std::size_t first = 0; first < columns.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, columns.size() - first);
+    const std::span<column_result> some = std::span(results).subspan(first, count);
+    stops = stops || (first > 0 && should_stop && should_stop());
     try {
       if (!stops)
-        judge_column(results[n], static_cast<int>(n), columns[n], source, action, tolerance, roundoff, links, world,
-                     source_links);
+        judge_some(some, static_cast<int>(first), std::span(columns).subspan(first, count), source, action, tolerance,
+                   roundoff, links, world, source_links);
     } catch (const error& stop) {
       if (stop.status() != exit_status::interrupted) throw;
       stops = true;
     }
-    if (stops) results[n].reference = std::nan("");
+    if (stops)
+      for (column_result& result : some) result.reference = std::nan("");
   }
 }
 
@@ -280,8 +291,8 @@ void judge_timed(propagator_result& result, const solve_setting& run, int column
   column_result judged;
   judged.iterations = report.iterations;
   judged.updates = report.updates;
-  judge_column(judged, column, x, from.source, run.options.shared.action, run.options.tolerance(),
-               unit_roundoff(run.options.outer), run.links, run.world, run.source_links);
+  judge_some(std::span(&judged, 1), column, std::span(&x, 1), from.source, run.options.shared.action,
+             run.options.tolerance(), unit_roundoff(run.options.outer), run.links, run.world, run.source_links);
   result.timed_residuals.push_back(judged.reference);
   result.timed_tolerances.push_back(judged.tolerance);
 }
