@@ -4,8 +4,10 @@ exchange with overlap on and off."""
 
 import argparse
 import itertools
+import json
 import os
 
+from report_file import ReportError
 from sweep_engine import Run, Sweep, draw_with, has_launcher, launcher_for, usable_cores, words
 
 FIGURES = ("scaling", "bandwidth", "halo")
@@ -38,9 +40,15 @@ def usual_points(cores, with_ranks):
     return by_ranks + [(1, n) for n in counts[1:]]
 
 
+with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "common", "app", "classes.json"),
+          encoding="utf-8") as ladder:
+    CLASSES = list(json.load(ladder)["classes"])
+
+
 def add_arguments(scaling):
-    scaling.add_argument("--size", default="small", choices=["nano", "small", "reference", "target"],
-                         help="step of the ladder (default: small, minutes on two cores)")
+    scaling.add_argument("--size", default="small", choices=["small", "reference", "target", *CLASSES],
+                         help="an official class (strong scaling: classes are a weak series themselves), or small, reference, "
+                         "target (default: small, minutes on two cores)")
     scaling.add_argument("--scaling", type=words, default=["strong", "weak"], help="default: strong,weak")
     scaling.add_argument("--points", type=points, help="RANKSxTHREADS,... (default: powers of two up to the cores of "
                          "this host, as ranks of one thread and as threads of one rank; weak scaling leaves out the "
@@ -57,6 +65,11 @@ def add_arguments(scaling):
 
 def scaling_runs(options):
     chosen = options.points or usual_points(usable_cores(), has_launcher(options))
+    if options.size in CLASSES and options.size != "nano":
+        options.scaling = [kind for kind in options.scaling if kind != "weak"]
+        if not options.scaling:
+            raise ReportError(f"--size {options.size}: expected --scaling strong; run --size device, node, rack, ... on 1, 8, 64, "
+                              "... devices for the weak series of the classes")
     several_threads = {threads for ranks, threads in chosen if ranks > 1}
     for scaling, placement in itertools.product(options.scaling, options.placement):
         for ranks, threads in dict.fromkeys(chosen):

@@ -119,6 +119,9 @@ class Sweep(SweepTest):
         self.assertIn("--size small --scaling strong --threads 2", lines[1])
         self.assertTrue(lines[2].startswith("OMP_NUM_THREADS=8 " + PROGRAM), lines[2])
         self.assertFalse(os.path.exists(self.path("out")))
+        strong = self.sweep("--dryrun", "--size", "device", "--points", "1x1,2x1").stdout.strip().split("\n")
+        self.assertEqual([line.count("--size device --scaling strong") for line in strong], [1, 1])
+        self.assertIn("expected --scaling strong", self.sweep("--dryrun", "--size", "node", "--scaling", "weak").stderr)
 
     def test_arguments_that_cannot_be_used(self):
         for arguments, word in [(["--points", "2"], "RANKSxTHREADS"), (["--points", "0x1"], "RANKSxTHREADS"),
