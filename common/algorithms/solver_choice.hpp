@@ -76,9 +76,9 @@ inline constexpr solver_kind normal_equations(precision p) {
 
 /// Solves by BiCGstab, and by other solvers for the columns that it does not serve, each from the best solution so far;
 /// `why` says so. A column that fails an early check tries CG on the normal equations, which depends on the singular
-/// values alone; where that does no better, it goes back to BiCGstab. A column on which BiCGstab stalls or breaks down
-/// later goes on with BiCGstab(4), then with CG on the normal equations, and last with BiCGstab for as long as the rule
-/// allows: it solves some systems in half precision that CG does not.
+/// values alone; if that does no better, it goes back to BiCGstab. A column on which BiCGstab stalls or breaks down
+/// later goes on with BiCGstab(4) and then with CG on the normal equations. BiCGstab comes last, for as long as the
+/// rule allows: in half precision it solves some systems that CG does not.
 /// \param p    of the iteration
 /// \param run  solve_report (Field& x, const Field& b, const stopping_rule&, const solver_turn&)
 template <field_batch Field, class Run>

@@ -56,8 +56,8 @@ void apply(spinor_configuration& out, spinor_configuration& in, const gauge_conf
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm);
 
-/// Returns the same of several systems with the same links, a number a column. The clover leaves of a site are computed
-/// once for four columns: twelve columns take a third of the time of twelve calls.
+/// Returns |b - M x| / |b| of several columns with the same links. The clover leaves of a site are computed once for
+/// four columns: twelve columns take a third of the time of twelve calls.
 /// \param b  sources
 /// \param x  as many solutions
 std::vector<double> relative_residuals(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
