@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/io/gauge_file.hpp"
+#include "common/lattice/source_description.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "validation/io/made_files.hpp"
 #include "validation/support/test_fields.hpp"
