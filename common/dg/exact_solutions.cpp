@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "common/algebra/compensated_sum.hpp"
 #include "common/algebra/largest.hpp"
 #include "common/error.hpp"
 #include "common/mesh/vector3.hpp"
@@ -25,17 +26,6 @@ vector3 wave_numbers(const box_sides& box, const std::array<int, 3>& n, int dime
 vector3 transverse(const vector3& a, const vector3& k) {
   const double along = dot(a, k) / dot(k, k);
   return {a[0] - along * k[0], a[1] - along * k[1], a[2] - along * k[2]};
-}
-
-/// Adds up what each addition loses too (A. Neumaier 1974): millions of equal terms lose digits all in one direction.
-double ordered_sum(const std::vector<double>& of_elements) {
-  double sum = 0.0, lost = 0.0;
-  for (const double x : of_elements) {
-    const double next = sum + x;
-    lost += std::abs(sum) >= std::abs(x) ? (sum - next) + x : (x - next) + sum;
-    sum = next;
-  }
-  return sum + lost;
 }
 
 std::size_t at(const dg_domain& domain, int field, std::int32_t element) {
@@ -211,8 +201,8 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
     double worst = 0.0;
     for (const double x : largest[f]) keep_largest(worst, x);
     errors.max.push_back(worst);
-    errors.l2.push_back(ordered_sum(square[f]));
-    errors.fine.push_back(ordered_sum(fine[f]));
+    errors.l2.push_back(compensated_sum(square[f]));
+    errors.fine.push_back(compensated_sum(fine[f]));
   }
   domain.comm.maximum(errors.max);
   domain.comm.sum(errors.l2);
@@ -222,34 +212,49 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
   return errors;
 }
 
+void multiply_by_mass(const dg_domain& domain, const dense_matrix& columns, const double* q, double* product) {
+  const auto nodes = static_cast<std::size_t>(domain.nodes());
+  std::fill_n(product, nodes, 0.0);
+  for (std::size_t j = 0; j < nodes; ++j) {
+    const double* const column = columns.values.data() + j * nodes;
+    const double number = q[j];
+    for (std::size_t i = 0; i < nodes; ++i) product[i] += column[i] * number;
+  }
+}
+
+double energy_constant(const dg_domain& domain, int field, std::int32_t element) {
+  const medium& m = domain.media[static_cast<std::size_t>(element)];
+  const bool acoustic = domain.problem.equations == wave_equations::acoustics;
+  const int first = acoustic ? 0 : domain.problem.equations == wave_equations::maxwell ? 3 : 2;
+  return (acoustic ? field == first : field >= first) ? m.first : m.second;
+}
+
 std::vector<double> energy_of(const dg_domain& domain, std::span<const double> states, int columns) {
   std::vector<double> energy(static_cast<std::size_t>(columns));
-  const dense_matrix& mass = domain.reference.mass;
-  const bool acoustic = domain.problem.equations == wave_equations::acoustics;
-  const int first_field = acoustic ? 0 : domain.problem.equations == wave_equations::maxwell ? 3 : 2;
+  const dense_matrix mass_columns = transposed(domain.reference.mass);
+  const auto nodes = static_cast<std::size_t>(domain.nodes());
   std::vector<double> of_element(static_cast<std::size_t>(domain.elements()));
   for (int column = 0; column < columns; ++column) {
     const std::span<const double> state =
         states.subspan(static_cast<std::size_t>(column) * static_cast<std::size_t>(domain.state_size()),
                        static_cast<std::size_t>(domain.state_size()));
-#pragma omp parallel for schedule(static)
-    for (std::int32_t e = 0; e < domain.elements(); ++e) {
-      const medium& m = domain.media[static_cast<std::size_t>(e)];
-      double sum = 0.0;
-      for (int f = 0; f < domain.fields; ++f) {
-        const bool first = acoustic ? f == first_field : f >= first_field;
-        const double* q = state.data() + at(domain, f, e);
-        double square = 0.0;
-        for (int i = 0; i < domain.nodes(); ++i) {
-          double row = 0.0;
-          for (int j = 0; j < domain.nodes(); ++j) row += mass(i, j) * q[j];
-          square += q[i] * row;
+#pragma omp parallel
+    {
+      std::vector<double> product(nodes);
+#pragma omp for schedule(static)
+      for (std::int32_t e = 0; e < domain.elements(); ++e) {
+        double sum = 0.0;
+        for (int f = 0; f < domain.fields; ++f) {
+          const double* const q = state.data() + at(domain, f, e);
+          multiply_by_mass(domain, mass_columns, q, product.data());
+          double square = 0.0;
+          for (std::size_t i = 0; i < nodes; ++i) square += q[i] * product[i];
+          sum += 0.5 * energy_constant(domain, f, e) * square;
         }
-        sum += 0.5 * (first ? m.first : m.second) * square;
+        of_element[static_cast<std::size_t>(e)] = sum * domain.geometry[static_cast<std::size_t>(e)].jacobian;
       }
-      of_element[static_cast<std::size_t>(e)] = sum * domain.geometry[static_cast<std::size_t>(e)].jacobian;
     }
-    energy[static_cast<std::size_t>(column)] = ordered_sum(of_element);
+    energy[static_cast<std::size_t>(column)] = compensated_sum(of_element);
   }
   domain.comm.sum(energy);
   return energy;

@@ -52,6 +52,14 @@ struct field_errors {
 /// Returns distance of one column of a state from a function. Collective.
 field_errors errors_of(const dg_domain& domain, std::span<const double> state, const field_function& exact, double t);
 
+/// Returns the constant of the medium that goes with a field: the energy is half the integral of the sum of constant
+/// times square.
+double energy_constant(const dg_domain& domain, int field, std::int32_t element);
+
+/// Fills `product` with the mass matrix times the nodes of one field and element, summed in the order of nodes.
+/// \param columns  transposed(domain.reference.mass)
+void multiply_by_mass(const dg_domain& domain, const dense_matrix& columns, const double* q, double* product);
+
 /// Returns integrals of the energy of each column; in double. Collective.
 std::vector<double> energy_of(const dg_domain& domain, std::span<const double> states, int columns);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "common/dg/dg_solver.hpp"
 
@@ -16,13 +17,26 @@ struct step_balance {
   double largest = 0.0;  ///< number of the first column, likewise
 };
 
-/// Makes a step from right-hand sides of the solver by the definition of LSERK4. The first one has the power
-/// q.M.F(q): in closed form it is what fluxes, sides and sources give and take, with no integral over time. So both
-/// differences are roundings, whatever the step. Leaves the solver with another state. Collective.
-/// \param begin,end  states of all columns before and after the step
-/// \param least      numbers below are roundings of what the run had before
-/// \param energy     likewise, of the energy
-step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
-                        std::span<const double> end, double time, double dt, double least, double energy);
+/// Judges steps. Keeps the memory that this takes.
+class step_balancer {
+ public:
+  /// Makes a step from right-hand sides of the solver by the definition of LSERK4. The first one has the power
+  /// q.M.F(q): in closed form it is what fluxes, sides and sources give and take, with no integral over time. So both
+  /// differences are roundings, whatever the step. Leaves the solver with another state. Collective.
+  /// \param begin,end  states of all columns before and after the step
+  /// \param least      numbers below are roundings of what the run had before
+  /// \param energy     likewise, of the energy
+  step_balance operator()(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                          std::span<const double> end, double time, double dt, double least, double energy);
+
+ private:
+  std::vector<double> state_, register_, rhs_;
+};
+
+/// Does it once.
+inline step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                               std::span<const double> end, double time, double dt, double least, double energy) {
+  return step_balancer()(solver, domain, begin, end, time, dt, least, energy);
+}
 
 }  // namespace plaquette::nodal_dg

@@ -8,12 +8,11 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <random>
-#include <set>
 
 #include "common/algebra/largest.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/checkpoint.hpp"
+#include "common/app/draw.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
@@ -22,68 +21,14 @@
 #include "cpu_ref/dg/textbook.hpp"
 #include "miniapps/nodal-dg/dg_engine.hpp"
 #include "miniapps/nodal-dg/dg_work.hpp"
-#include "miniapps/nodal-dg/energy_balance.hpp"
 #include "miniapps/nodal-dg/field_files.hpp"
 #include "miniapps/nodal-dg/stable_step.hpp"
-#include "miniapps/nodal-dg/step_judge.hpp"
+#include "miniapps/nodal-dg/time_steps.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::nodal_dg {
 
 namespace {
-
-double unit_roundoff(const nodal_dg_options& options) {
-  return options.shared.precision == "single" ? 0x1p-24 : 0x1p-53;
-}
-
-/// What the steps of the body share.
-struct wave_run {
-  app_run& app;
-  const nodal_dg_options& options;
-  const wave_case& waves;
-  const dg_domain& domain;
-  whole_mesh whole;
-  std::span<const point_location> probes;
-  dg_progress done{};
-  std::string content{};  ///< of mesh, media and sides, for the checkpoint
-  double dt = 0.0;
-  double last_dt = 0.0;    ///< of the last step of the whole run
-  std::int64_t steps = 0;  ///< of the whole run
-  std::unique_ptr<dg_solver> solver{};
-
-  std::vector<double> stage_seconds{};               ///< of each timed stretch
-  step_balance balance{};                            ///< the worst of all steps that were judged
-  std::int64_t balanced = 0;                         ///< steps that were judged
-  double balanced_energy = 0.0;                      ///< the largest before a judged stretch
-  double largest = 0.0, energy = 0.0, growth = 0.0;  ///< largest number and energy; growth between moments, relative
-  double last_energy = 0.0;                          ///< of the last moment
-  std::vector<double> widest_begin{}, widest_end{};  ///< of a judged step that changed the state much
-  double widest_time = 0.0, widest_dt = 0.0, widest = 0.0;
-  std::vector<double> moment{};  ///< states of the last moment
-  double moment_time = 0.0;
-  std::int64_t moment_step = 0, repeated = 0;  ///< steps
-  double energy_difference = 0.0;              ///< of the solver's energies and those of its states, relative
-  bool same_between = true;     ///< each piece of the run began with the state that the one before ended with
-  std::vector<double> begin{};  ///< of the steps that are judged
-  double begin_time = 0.0;
-  std::int64_t begin_step = 0;
-  double mismatch = 0.0;   ///< of periodic sides
-  bool continues = false;  ///< a checkpoint
-
-  existing_file if_there(const std::string& path) const {
-    return app.replaces(path) ? existing_file::replace : existing_file::keep;
-  }
-  double dt_of(std::int64_t step) const { return step + 1 == steps ? last_dt : dt; }
-  std::vector<double> states() const {
-    std::vector<double> all(static_cast<std::size_t>(domain.state_size() * options.states));
-    solver->get_state(all);
-    return all;
-  }
-  /// The first of several states; the others are scaled.
-  std::span<const double> first_of(const std::vector<double>& states) const {
-    return std::span(states).first(static_cast<std::size_t>(domain.state_size()));
-  }
-};
 
 bit_sum sum_of(const std::vector<double>& states) {
   bit_sum sum;
@@ -91,14 +36,11 @@ bit_sum sum_of(const std::vector<double>& states) {
   return sum;
 }
 
-/// State c is the first one times 2^-c: linear equations keep it so to the last bit, and a state that is another's is
-/// seen.
-std::vector<double> all_states(const wave_run& run, const std::vector<double>& first) {
-  std::vector<double> states;
-  states.reserve(first.size() * static_cast<std::size_t>(run.options.states));
-  for (int column = 0; column < run.options.states; ++column)
-    for (const double x : first) states.push_back(std::ldexp(x, -column));
-  return states;
+/// A number that the work before it could not know; the report has it. Collective.
+std::uint64_t drawn_of(wave_run& run, const std::string& what) {
+  const std::uint64_t number = drawn_number(run.app.world);
+  run.app.note_draw(what, number);
+  return number;
 }
 
 double energy_norm(const dg_domain& domain, std::span<const double> state) {
@@ -151,192 +93,10 @@ void require_seen(const wave_run& run) {
         "refine the mesh, or raise --order");
 }
 
-void note_energy(wave_run& run) { run.done.energy.push_back({run.solver->time(), run.solver->energy()[0]}); }
-
-/// Returns how many steps of a stretch before a moment are judged one by one; 0: the stretch is not repeated. All where
-/// the run is cheap. Else few of some stretches: one in sixteen, drawn by the bits that it ended with, short ones, and
-/// those where the energy has grown much. With --check it is every stretch. Without any so far it is the last one.
-std::int64_t steps_to_balance(const wave_run& run, std::uint64_t drawn) {
-  constexpr double cheap = 1e10;  // flops, by the standard counts
-  constexpr std::int64_t few = 4;
-  const double flops = standard_flops_of(run.domain).total() * static_cast<double>(run.domain.global_elements) *
-                       run.options.states * lserk4::stages * static_cast<double>(run.steps);
-  const std::int64_t length = run.done.steps_done - run.moment_step;
-  if (flops <= cheap) return length;
-  const bool is_last = run.done.steps_done == run.steps && run.balanced == 0;
-  const bool has_grown = run.energy > 100.0 * run.balanced_energy;
-  const bool repeats = run.options.shared.check || is_last || length <= few || has_grown || drawn % 16 == 0;
-  return repeats ? std::min(length, few) : 0;
-}
-
-/// Judges the step from `begin` to `end` and leaves the solver with the end.
-void balance_step(wave_run& run, const std::vector<double>& begin, const std::vector<double>& end, double time,
-                  double dt) {
-  const double after = run.solver->time(), u = unit_roundoff(run.options);
-  const step_balance now =
-      judge_step(*run.solver, run.domain, begin, end, time, dt, u * run.largest, u * u * run.energy);
-  run.solver->set_state(end, after);
-  run.balance.power = larger_or_nan(run.balance.power, now.power);
-  run.balance.states = larger_or_nan(run.balance.states, now.states);
-  ++run.balanced;
-  keep_largest(run.largest, now.largest);
-  if (!(now.moved > 2.0 * run.widest)) return;
-  run.widest = now.moved;
-  run.widest_begin = begin;
-  run.widest_end = end;
-  run.widest_time = time;
-  run.widest_dt = dt;
-}
-
-/// Makes the steps since the last moment again, one by one. They end in the same numbers, or something happened to the
-/// state, or steps depend on how many are made at once. Judges `count` of them, `drawn` says which.
-void repeat_steps(wave_run& run, const std::vector<double>& states, std::int64_t count, std::uint64_t drawn) {
-  const double end = run.solver->time();
-  const std::int64_t length = run.done.steps_done - run.moment_step;
-  run.balanced_energy = run.energy;
-  std::set<std::int64_t> judged;
-  for (std::mt19937_64 random(drawn); count < length && std::ssize(judged) < count;)
-    judged.insert(run.moment_step + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length)));
-  run.solver->set_state(run.moment, run.moment_time);
-  std::vector<double> before = run.moment;
-  for (std::int64_t step = run.moment_step; step < run.done.steps_done; ++step) {
-    const bool is_judged = count == length || judged.contains(step);
-    if (is_judged && count < length) before = run.states();
-    const double time = run.solver->time(), dt = run.dt_of(step);
-    run.solver->advance(1, dt);
-    if (is_judged) {
-      auto after = run.states();
-      balance_step(run, before, after, time, dt);
-      before = std::move(after);
-    }
-    if (run.app.control.should_stop()) return run.solver->set_state(states, end);
-  }
-  run.repeated += length;
-  if (run.states() == states && run.solver->time() == end) return;
-  run.same_between = false;
-  run.solver->set_state(states, end);
-}
-
-/// Reads the state back, notes its energy, and judges steps before. What is read again afterwards, for the next steps,
-/// are the same bits.
-void note_moment(wave_run& run) {
-  auto states = run.states();
-  const bit_sum sum = sum_of(states);
-  const auto first = run.first_of(states);
-  const double energy = energy_of(run.domain, first, 1)[0];
-  keep_largest(run.energy, energy);
-  if (!run.moment.empty()) {
-    run.growth = larger_or_nan(run.growth, (energy - run.last_energy) / std::max(run.energy, 1e-300));
-    std::uint64_t drawn = sum.value();
-    run.domain.comm.sum({&drawn, 1});
-    if (const std::int64_t count = steps_to_balance(run, drawn); count > 0) repeat_steps(run, states, count, drawn);
-  }
-  run.last_energy = energy;
-  const double d = std::abs(run.solver->energy()[0] - energy) / std::max(energy, 1e-300);
-  run.energy_difference = larger_or_nan(run.energy_difference, d);
-  run.same_between = run.same_between && sum == sum_of(run.states());
-  run.moment = std::move(states);
-  run.moment_time = run.solver->time();
-  run.moment_step = run.done.steps_done;
-}
-
 json_document parameters_of_checkpoint(const wave_run& run) {
   json_document parameters = run_parameters_of(run.options);
   parameters["content"] = run.content;
   return parameters;
-}
-
-void keep_checkpoint(wave_run& run, const std::vector<double>& states) {
-  if (run.options.checkpoint.empty()) return;
-  enter_stage("writing the checkpoint");
-  dg_progress kept = run.done;
-  kept.dt = run.dt;
-  const bool finished = run.done.steps_done >= run.steps && !run.app.control.stopped();
-  if (!finished) kept.unfinished_files = absolute_paths({run.options.energy, run.options.shared.json});
-  write_dg_checkpoint(run.options.checkpoint, run.domain, states, run.options.states, kept,
-                      parameters_of_checkpoint(run));
-  enter_stage("the time steps");
-}
-
-/// Returns the steps after which the energy is noted, counted from where this run begins. Some are at the beginning,
-/// where what the mesh cannot hold dies out. The others, some 40, have uneven distances: a wave's period may be a
-/// multiple of even ones.
-std::set<std::int64_t> moments_of(std::int64_t steps) {
-  constexpr std::int64_t intervals = 40;
-  constexpr double golden = 0.6180339887498949;
-  std::set<std::int64_t> moments{steps};
-  for (std::int64_t i = 1; i < steps && i * intervals < steps; i *= 2) moments.insert(i);
-  for (std::int64_t i = 1; i < intervals; ++i) {
-    const double turn = golden * static_cast<double>(i);
-    const double at = static_cast<double>(i) - 0.25 + 0.5 * (turn - std::floor(turn));
-    moments.insert(std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(at * static_cast<double>(steps) / static_cast<double>(intervals)), 1, steps));
-  }
-  return moments;
-}
-
-void advance(wave_run& run) {
-  constexpr double piece = 0.25;  // seconds between two checks for a stop, at least
-  run.app.begin("time steps");
-  const std::int64_t first = run.done.steps_done, to_do = run.steps - first;
-  const std::int64_t stretch = std::max<std::int64_t>(1, (to_do + run.options.samples - 1) / run.options.samples);
-  const auto moments = moments_of(to_do);
-  auto next_moment = moments.begin();
-  run.begin_step = run.steps - steps_to_judge(run.domain, run.options.states, to_do);
-  note_moment(run);
-  if (run.done.energy.empty()) note_energy(run);
-  run.solver->reset_timings();
-  double seconds_of_stretch = 0.0;
-  std::int64_t steps_of_stretch = 0, longest = 1;
-  while (run.done.steps_done < run.steps && !run.app.control.should_stop()) {
-    const std::int64_t at = run.done.steps_done;
-    if (at == run.begin_step) {
-      run.begin = run.states();
-      run.begin_time = run.solver->time();
-    }
-    std::int64_t n = std::min({longest, stretch - steps_of_stretch, first + *next_moment - at});
-    if (at < run.begin_step) n = std::min(n, run.begin_step - at);
-    if (at + 1 < run.steps) n = std::min(n, run.steps - 1 - at);  // the last one may be shorter
-    const std::int64_t every = run.options.checkpoint_every;
-    if (!run.options.checkpoint.empty()) n = std::min(n, every - at % every);
-    run.app.world.barrier();
-    const stopwatch watch;
-    run.solver->advance(n, run.dt_of(at));
-    if (run.app.gpu) run.app.gpu->finish();
-    double seconds = watch.seconds();
-    run.app.world.maximum({&seconds, 1});
-    if (n == longest && seconds < piece) longest *= 2;
-    if (seconds > 2.0 * piece) longest = std::max<std::int64_t>(1, longest / 2);
-    seconds_of_stretch += seconds;
-    steps_of_stretch += n;
-    run.done.steps_done += n;
-    run.done.time = run.solver->time();
-    if (run.done.steps_done == first + *next_moment) {
-      note_moment(run);
-      ++next_moment;
-    }
-    if (steps_of_stretch == stretch || run.done.steps_done == run.steps) {
-      run.stage_seconds.push_back(seconds_of_stretch / static_cast<double>(steps_of_stretch * lserk4::stages));
-      seconds_of_stretch = 0.0;
-      steps_of_stretch = 0;
-      note_energy(run);
-    }
-    if (!run.options.checkpoint.empty() && run.done.steps_done % every == 0 && run.done.steps_done < run.steps)
-      keep_checkpoint(run, run.states());
-    run.app.progress.update(static_cast<double>(run.done.steps_done) / static_cast<double>(run.steps),
-                            fmt::format("step {}, time {:.4g}", run.done.steps_done, run.done.time));
-  }
-  if (!run.app.control.stopped()) return;
-  if (steps_of_stretch > 0) note_energy(run);
-  if (run.done.steps_done < run.steps) return keep_checkpoint(run, run.states());
-  // After the last step, while it was judged: the run goes on from before the steps that the textbook judges.
-  const dg_progress ended = run.done;
-  run.done.steps_done = run.begin_step;
-  run.done.time = run.begin_time;
-  std::erase_if(run.done.energy.get_ref<json_document::array_t&>(),
-                [&](const json_document& line) { return line[0].get<double>() > run.begin_time; });
-  keep_checkpoint(run, run.begin);
-  run.done = ended;
 }
 
 /// How far two faces that lie on each other do not: periodic sides of a file are each other's copies to its digits.
@@ -381,7 +141,8 @@ void check_against_textbook(wave_run& run, const std::vector<double>& states) {
   std::vector<double> rhs(states.size());
   run.solver->right_hand_side(rhs);
   const int nodes = domain.nodes();
-  const auto drawn = drawn_elements(domain, states, run.options.shared.check ? domain.elements() : 64);
+  const auto drawn = drawn_elements(domain, states, run.options.shared.check ? domain.elements() : 64,
+                                    drawn_of(run, "elements: right-hand side"));
   double worst = 0.0;
   for (int column = 0; column < run.options.states; ++column) {
     const auto begin = static_cast<std::size_t>(column) * static_cast<std::size_t>(domain.state_size());
@@ -423,7 +184,7 @@ void check_against_textbook(wave_run& run, const std::vector<double>& states) {
 /// The last timed steps, from the state that they began with, against the textbook's.
 void check_last_steps(wave_run& run, const std::vector<double>& states) {
   enter_stage("the comparison of the last steps with the textbook");
-  made_steps steps{run.begin, states, run.begin_time};
+  made_steps steps{run.begin.states, states, run.begin.time, {}, drawn_of(run, "elements: last steps")};
   for (std::int64_t i = run.begin_step; i < run.steps; ++i) steps.dt.push_back(run.dt_of(i));
   step_verdict verdict = judge_steps(run.domain, run.whole, run.options.states, steps);
   // Each stage rounds q once or twice, and dt f, of the same size at most, some N + 1 times.
@@ -446,8 +207,9 @@ void check_last_steps(wave_run& run, const std::vector<double>& states) {
     if (run.app.is_root())
       fmt::print("judged     by the step at time {:.6g} too: the last ones change nothing but roundings\n",
                  run.widest_time);
-    const step_verdict widest = judge_steps(run.domain, run.whole, run.options.states,
-                                            {run.widest_begin, run.widest_end, run.widest_time, {run.widest_dt}});
+    const step_verdict widest =
+        judge_steps(run.domain, run.whole, run.options.states,
+                    {run.widest_begin, run.widest_end, run.widest_time, {run.widest_dt}, steps.drawn});
     run.app.result.checks.add("an earlier step, against the textbook", widest.worst, tolerance);
     verdict.moved = widest.moved;
   }
@@ -509,6 +271,10 @@ void check_energy(wave_run& run) {
     checks.add("steps, against right-hand sides", run.balanced > 0 ? run.balance.states : infinity, of_step);
   }
   checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
+  // Steps from the run's states may be somewhat faster than those from random numbers, and a machine is not equally
+  // fast at all times; work that is left out, prepared or put off makes several times the speed.
+  if (!run.app.control.stopped())
+    checks.add("seconds of a stage from drawn numbers, over the figure's", run.trial, 1.5);
   double growth = run.growth, before = run.done.energy[0][1].get<double>(), largest = before;
   for (const auto& line : run.done.energy) {
     const double now = line[1].get<double>();
@@ -538,7 +304,8 @@ void check_solution(wave_run& run, const std::vector<double>& states) {
   const double size = energy_norm(domain, sample(domain, *run.waves.exact, 0.0));
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= state[i];
   const double error = energy_norm(domain, difference);
-  const double truncation = truncation_error(run, drawn_elements(domain, states, affordable_elements(domain) / 2));
+  const double truncation = truncation_error(
+      run, drawn_elements(domain, states, affordable_elements(domain) / 2, drawn_of(run, "elements: exact solution")));
   const double w = run.waves.frequency, steps = static_cast<double>(run.done.steps_done);
   const double of_time = std::pow(w * run.dt, 5) / 120.0 * steps * size;
   const double of_rounding = 8.0 * unit_roundoff(run.options) * std::sqrt(lserk4::stages * (steps + 1.0)) * size;
@@ -723,6 +490,17 @@ void note_results(wave_run& run) {
 }
 
 }  // namespace
+
+void keep_checkpoint(wave_run& run, const std::vector<double>& states, bool finished) {
+  if (run.options.checkpoint.empty()) return;
+  enter_stage("writing the checkpoint");
+  const nodal_dg_options& o = run.options;
+  dg_progress kept = run.done;
+  kept.dt = run.dt;
+  if (!finished) kept.unfinished_files = absolute_paths({o.energy, o.shared.json, o.vtk, o.plane});
+  write_dg_checkpoint(o.checkpoint, run.domain, states, o.states, kept, parameters_of_checkpoint(run));
+  enter_stage("the time steps");
+}
 
 program_text nodal_dg_program::text() const {
   return {"nodal-dg", "node stages/s", "nodes of all states times Runge-Kutta stages, at the median stretch"};
@@ -936,10 +714,14 @@ exit_status nodal_dg_program::body(app_run& app) {
     run.solver->set_state(read_dg_states(options_.checkpoint, *domain_, options_.states), done_.time);
   else
     run.solver->set_state(beginning, 0.0);
-  advance(run);
+  make_steps(run);
   app.progress.clear();
-
-  const auto states = run.states();
+  const std::vector<double> states = app.control.stopped() ? run.states() : run.judged.states;
+  if (!app.control.stopped()) {
+    try_speed(run);
+    run.solver->set_state(states, run.done.time);
+    if (app.control.stopped()) keep_before_the_end(run);
+  }
   const bit_sum judged = sum_of(states);
   check_states(run, states);
   check_energy(run);
@@ -952,10 +734,14 @@ exit_status nodal_dg_program::body(app_run& app) {
   note_probes(run, run.first_of(states));
   if (!run.stage_seconds.empty()) note_speed(run);
   write_files(run, run.first_of(states));
-  if (!app.control.stopped()) keep_checkpoint(run, states);
   check_bits(run, judged, states);
+  const bool was_stopped = app.control.stopped();  // and has its checkpoint
   app.control.note_stop(app.result.checks);
-  return app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);
+  const exit_status status = app.finish(was_stopped ? exit_status::interrupted : exit_status::success);
+  // Only now is nothing left to do: until then a run that is stopped goes on from before its end, and ends again.
+  if (app.control.stopped() && !was_stopped) keep_before_the_end(run);
+  if (!app.control.stopped()) keep_checkpoint(run, states, true);
+  return status;
 }
 
 }  // namespace plaquette::nodal_dg

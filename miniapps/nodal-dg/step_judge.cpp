@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 
-#include "common/app/bit_sum.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 #include "cpu_ref/dg/textbook.hpp"
@@ -228,15 +227,6 @@ void repeat(const dg_domain& domain, std::span<const std::int32_t> distance, std
   }
 }
 
-/// A number that cannot be known before the states; the same on all ranks. Collective.
-std::uint64_t seed_of(const dg_domain& domain, std::span<const double> states) {
-  bit_sum sum;
-  sum.add(states);
-  std::uint64_t seed = sum.value();
-  domain.comm.sum({&seed, 1});
-  return seed;
-}
-
 double largest_of(const dg_domain& domain, std::span<const double> column) {
   double largest = 0.0;
   std::size_t i = 0;
@@ -252,10 +242,7 @@ double largest_of(const dg_domain& domain, std::span<const double> column) {
 }  // namespace
 
 double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
-  const medium& m = domain.media[static_cast<std::size_t>(element)];
-  const bool acoustic = domain.problem.equations == wave_equations::acoustics;
-  const int first = acoustic ? 0 : domain.problem.equations == wave_equations::maxwell ? 3 : 2;
-  return std::sqrt((acoustic ? field == first : field >= first) ? m.first : m.second);
+  return std::sqrt(energy_constant(domain, field, element));
 }
 
 std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps) {
@@ -268,8 +255,8 @@ std::int64_t affordable_elements(const dg_domain& domain) {
   return std::max<std::int64_t>(64, static_cast<std::int64_t>(most_work / work_of_element(domain)));
 }
 
-std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most) {
-  const auto seed = seed_of(domain, states);
+std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most,
+                                         std::uint64_t drawn_number) {
   const std::int32_t elements = domain.elements();
   std::vector<std::int32_t> drawn;
   if (most >= elements) {
@@ -290,7 +277,7 @@ std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<cons
   std::vector<std::int32_t> lively;
   for (std::int32_t e = 0; e < elements; ++e)
     if (size[static_cast<std::size_t>(e)] >= 0.1 * largest) lively.push_back(e);
-  std::mt19937_64 random(seed ^ (0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(domain.comm.rank() + 1)));
+  std::mt19937_64 random(drawn_number ^ (0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(domain.comm.rank() + 1)));
   for (std::int64_t i = 0; i < most; ++i) {
     const bool from_all = i % 2 == 1 || lively.empty();
     const auto choice = random() % static_cast<std::uint64_t>(from_all ? elements : std::ssize(lively));
@@ -309,11 +296,11 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
                                 ? domain.global_elements
                                 : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_work / of_drawn),
                                                            fewest_elements, most_elements_drawn);
-  std::vector<std::int32_t> centres = drawn_elements(domain, steps.end, most);
+  std::vector<std::int32_t> centres = drawn_elements(domain, steps.end, most, steps.drawn);
   step_verdict verdict;
   const auto of_rank = neighbourhoods(domain, whole, centres, std::int64_t{lserk4::stages} * std::ssize(steps.dt));
   std::vector<int> judged{0};
-  if (columns > 1) judged.push_back(1 + static_cast<int>(seed_of(domain, steps.end) % (columns - 1U)));
+  if (columns > 1) judged.push_back(1 + static_cast<int>(steps.drawn % (columns - 1U)));
   const element_values values(domain, judged);
   const std::vector<double> begin = collected(domain, whole, steps.begin, of_rank, values);
   const neighbourhood& mine = of_rank[static_cast<std::size_t>(comm.rank())];

@@ -31,6 +31,7 @@ struct made_steps {
   std::span<const double> begin, end;
   double time = 0.0;         ///< at the beginning
   std::vector<double> dt{};  ///< of each step
+  std::uint64_t drawn = 0;   ///< what elements are drawn by; cannot be known before the end
 };
 
 /// Returns how many of the last steps are to be judged: as many as are cheap on a small mesh, one on a large one.
@@ -45,16 +46,18 @@ struct step_verdict {
 
 /// Repeats steps by the textbook and compares their end. Small meshes are repeated everywhere, of others some elements
 /// a rank. A step has five stages, each of which reaches one layer of neighbours further. An element is repeated with
-/// all layers that its end depends on, those of other ranks included. Elements are drawn by the bits of the end, which
-/// cannot be known before: one half from all, the other from those where the state is not small. Judges the first
+/// all layers that its end depends on, those of other ranks included. One half of the elements is drawn
+/// from all, the other from those where the state is not small. Judges the first
 /// column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
 
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);
 
-/// Returns at most `most` elements here, ascending, drawn by the bits of a state. One half comes from all, the other
-/// from those where the first column is not small. Collective.
-std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most);
+/// Returns at most `most` elements here, ascending. One half comes from all, the other from those where the first
+/// column is not small.
+/// \param drawn_number  is the same on all ranks
+std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most,
+                                         std::uint64_t drawn_number);
 
 }  // namespace plaquette::nodal_dg

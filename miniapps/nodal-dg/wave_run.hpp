@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the parts of a run share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/app/bit_sum.hpp"
+#include "common/dg/dg_solver.hpp"
+#include "common/io/atomic_file.hpp"
+#include "miniapps/nodal-dg/dg_checkpoint.hpp"
+#include "miniapps/nodal-dg/energy_balance.hpp"
+#include "miniapps/nodal-dg/nodal_dg_options.hpp"
+#include "miniapps/nodal-dg/step_judge.hpp"
+#include "miniapps/nodal-dg/wave_case.hpp"
+#include "miniapps/shared/app_run.hpp"
+
+namespace plaquette::nodal_dg {
+
+/// States of all columns at a time.
+struct states_at {
+  std::vector<double> states{};
+  double time = 0.0;
+  std::int64_t step = 0;
+};
+
+struct wave_run {
+  app_run& app;
+  const nodal_dg_options& options;
+  const wave_case& waves;
+  const dg_domain& domain;
+  whole_mesh whole;
+  std::span<const point_location> probes;
+  dg_progress done{};
+  std::string content{};  ///< of mesh, media and sides, for the checkpoint
+  double dt = 0.0;
+  double last_dt = 0.0;    ///< of the last step of the whole run
+  std::int64_t steps = 0;  ///< of the whole run
+  std::unique_ptr<dg_solver> solver{};
+
+  std::vector<double> stage_seconds{};  ///< of each timed stretch
+  step_balancer balancer{};
+  step_balance balance{};                            ///< the worst of all steps that were judged
+  std::int64_t balanced = 0;                         ///< steps that were judged
+  double largest = 0.0, energy = 0.0, growth = 0.0;  ///< largest number and energy; growth between moments, relative
+  double last_energy = 0.0, end_energy = 0.0;        ///< of the last moment; of the last timed step
+  std::vector<double> widest_begin{}, widest_end{};  ///< of a judged step that changed the state much
+  double widest_time = 0.0, widest_dt = 0.0, widest = 0.0;
+  states_at judged{};                                   ///< the end of the last stretch that was made again
+  std::vector<double> end{}, step_begin{}, step_end{};  ///< memory of the repeats
+  std::int64_t repeated = 0;                            ///< steps
+  double energy_difference = 0.0;                       ///< of the solver's energies and those of its states, relative
+  bool same_between = true;  ///< steps made again ended in the same states, and states stayed between them
+  states_at begin{};         ///< of the last steps, which the textbook makes again; see begin_step
+  std::int64_t begin_step = 0;
+  double trial = 0.0;      ///< seconds of a stage in try_speed(), over those of the figure
+  double mismatch = 0.0;   ///< of periodic sides
+  bool continues = false;  ///< a checkpoint
+
+  existing_file if_there(const std::string& path) const {
+    return app.replaces(path) ? existing_file::replace : existing_file::keep;
+  }
+  double dt_of(std::int64_t step) const { return step + 1 == steps ? last_dt : dt; }
+  /// Reads the solver's states of all columns.
+  void read(std::vector<double>& all) const {
+    all.resize(static_cast<std::size_t>(domain.state_size() * options.states));
+    solver->get_state(all);
+  }
+  std::vector<double> states() const {
+    std::vector<double> all;
+    read(all);
+    return all;
+  }
+  /// The first of several states; the others are scaled.
+  std::span<const double> first_of(const std::vector<double>& states) const {
+    return std::span(states).first(static_cast<std::size_t>(domain.state_size()));
+  }
+};
+
+/// Rounding of the precision that the solver computes in.
+inline double unit_roundoff(const nodal_dg_options& options) {
+  return options.shared.precision == "single" ? 0x1p-24 : 0x1p-53;
+}
+
+/// State c is the first one times 2^-c: linear equations keep it so to the last bit, and a state that is another's is
+/// seen.
+inline std::vector<double> all_states(const wave_run& run, const std::vector<double>& first) {
+  std::vector<double> states;
+  states.reserve(first.size() * static_cast<std::size_t>(run.options.states));
+  for (int column = 0; column < run.options.states; ++column)
+    for (const double x : first) states.push_back(std::ldexp(x, -column));
+  return states;
+}
+
+/// Returns whether both have the same bits.
+bool same_bits(std::span<const double> a, std::span<const double> b);
+
+/// Writes the checkpoint of a run that goes on from these states.
+/// \param finished  the run is at its end, and all its files are there
+void keep_checkpoint(wave_run& run, const std::vector<double>& states, bool finished);
+
+}  // namespace plaquette::nodal_dg
