@@ -146,6 +146,7 @@ ROWS = [
     ("nodal-dg", (1, 4), r"fields are the bits that were judged", always, EXACT),
     ("nodal-dg", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
     ("nodal-dg", (1, 5), r"seconds by two clocks", always, 0.1),
+    ("nodal-dg", (1, 5), r"seconds of a stage from drawn numbers, over the figure's", always, 1.5),
 
     ("overlap-propagator", (1, 4), r"links in SU\(3\)", always, 1e-4),
     ("overlap-propagator", (1, 4), r"plaquette is possible", always, EXACT),

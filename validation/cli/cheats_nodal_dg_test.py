@@ -17,6 +17,11 @@ AGAIN = "steps made again end in the same states"
 PULSE = ("--box", "3x3x3", "--order", "3", "--problem", "pulse", "--pulse-width", "0.4", "--final-time", "0.8")
 SPHERE = ("--mesh", harness.unpacked(os.path.join(MESHES, "sphere.msh")), "--order", "2", "--problem", "pulse",
           "--boundaries", "outside:incident", "--pulse-start", "-1.5", "--precision", "single", "--steps", "20")
+# More than 1e10 flops: not every step is judged.
+LONG = ("--box", "4x4x4", "--order", "4", "--problem", "pulse", "--pulse-width", "0.4", "--boundaries", "default:absorbing",
+        "--pulse-start", "-0.5", "--steps", "160")
+STANDING = ("--box", "4x4x4", "--order", "4", "--modes", "1,2,1", "--steps", "160")
+SPEED = "seconds of a stage from drawn numbers, over the figure's"
 
 
 class NodalDgCheats(CommandLineTest):
@@ -69,6 +74,25 @@ class NodalDgCheats(CommandLineTest):
         self.assertEqual(self.failing(PULSE, ranks=3), [])
         for cheat in ("frozen", "halved"):
             self.assertIn(STEPS, self.failing(PULSE, cheat, ranks=3))
+
+    def test_stretches_that_are_left_out(self):
+        self.assertEqual(self.failing(LONG), [])
+        for cheat in ("selective", "ends"):
+            self.assertIn(AGAIN, self.failing(LONG, cheat), cheat)
+
+    def test_steps_that_are_made_off_the_clock(self):
+        for cheat in ("lazy", "ahead"):
+            self.assertIn(SPEED, self.failing(LONG, cheat), cheat)
+
+    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    def test_stretches_on_ranks(self):
+        self.assertIn(AGAIN, self.failing(LONG, "ends", ranks=2))
+        self.assertIn(SPEED, self.failing(LONG, "lazy", ranks=2))
+
+    def test_bits_that_flip_in_a_long_run(self):
+        for place in ("0.1,62", "0.3,55", "0.5,50", "0.7,40", "0.9,20"):
+            half = str(0.5 + float(place[:3]))  # somewhere in the middle
+            self.assertIn(AGAIN, self.failing(STANDING, "mid-run", half=half, flip=place), place)
 
     def test_bits_that_flip_during_the_run(self):
         for place in ("0.1,62", "0.3,61", "0.5,50", "0.7,30", "0.9,10"):

@@ -10,9 +10,14 @@
 ///   slow-again        steps that are made again at the end take 1.5 s
 ///   mid-run           a bit of the state flips before the step after half of the run
 ///   between           a bit of the state flips between two stretches of steps, after the first was read back
+///   selective         calls of more than four steps do nothing
+///   ends              calls of more than four steps make only the last two
+///   lazy              steps are made when something is read, after the clock
+///   ahead             a stretch of steps is made before it is asked for, while the one before is judged
 ///   output            a bit of the state flips after it was judged, before the plane is written
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
 /// bit flips (0,62; the place is a share of the state, 0 to 1), PLAQUETTE_HALF the time of half of the run.
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -20,6 +25,7 @@
 #include <cstdlib>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "miniapps/nodal-dg/dg_engine.hpp"
@@ -70,14 +76,27 @@ class cheating_solver final : public dg_solver {
   }
   int columns() const override { return honest_->columns(); }
   void set_state(std::span<const double> state, double time) override {
+    put_off_ = 0;
+    if (cheats("ahead") && cached_steps_ > 0 && std::ranges::equal(state, cached_from_)) {
+      honest_->set_state(state, time);
+      honest_->advance(cached_steps_, cached_dt_);
+      cached_.resize(state.size());
+      honest_->get_state(cached_);
+      cached_time_ = honest_->time();
+      cached_start_ = time;
+    }
     if (cheats("slow-again") && !flipped_ && honest_->time() >= half_of_the_run() && time < honest_->time()) {
       flipped_ = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     }
     honest_->set_state(state, time);
   }
-  void get_state(std::span<double> state) const override { honest_->get_state(state); }
+  void get_state(std::span<double> state) const override {
+    make_what_was_put_off();
+    honest_->get_state(state);
+  }
   void right_hand_side(std::span<double> rhs) override {
+    make_what_was_put_off();
     if (!cheats("weak-everywhere") || !is_weak()) return honest_->right_hand_side(rhs);
     std::vector<double> state(size_ * static_cast<std::size_t>(columns()));
     honest_->get_state(state);
@@ -91,6 +110,35 @@ class cheating_solver final : public dg_solver {
       double end = time();
       for (std::int64_t step = 0; step < steps; ++step) end += dt;
       honest_->set_state(state, end);
+      return;
+    }
+    if (cheats("lazy")) {
+      put_off_ += steps;
+      put_off_dt_ = dt;
+      return;
+    }
+    if (steps > 4 && (cheats("selective") || cheats("ends"))) {
+      const std::int64_t made = cheats("ends") ? 2 : 0;
+      double end = time();
+      for (std::int64_t step = made; step < steps; ++step) end += dt;
+      get_state(state);
+      honest_->set_state(state, end);
+      if (made > 0) honest_->advance(made, dt);
+      return;
+    }
+    if (cheats("ahead") && steps > 4) {
+      get_state(state);
+      if (!cached_.empty() && steps == cached_steps_ && dt == cached_dt_ && time() == cached_start_ &&
+          std::ranges::equal(state, cached_from_)) {
+        honest_->set_state(cached_, cached_time_);
+      } else {
+        honest_->advance(steps, dt);
+      }
+      cached_from_.resize(state.size());
+      honest_->get_state(cached_from_);
+      cached_.clear();
+      cached_steps_ = steps;
+      cached_dt_ = dt;
       return;
     }
     const bool is_always = cheats("halved") || cheats("halved-elsewhere");
@@ -114,8 +162,9 @@ class cheating_solver final : public dg_solver {
     }
     honest_->advance(steps, dt);
   }
-  double time() const override { return honest_->time(); }
+  double time() const override { return honest_->time() + static_cast<double>(put_off_) * put_off_dt_; }
   std::vector<double> energy() const override {
+    make_what_was_put_off();
     auto result = honest_->energy();
     if (!cheats("between") || flipped_ || !(time() >= half_of_the_run())) return result;
     flipped_ = true;
@@ -134,10 +183,19 @@ class cheating_solver final : public dg_solver {
  private:
   bool is_weak() const { return time() >= half_of_the_run() && time() < half_of_the_run() + 0.3; }
 
+  void make_what_was_put_off() const {
+    if (put_off_ > 0) honest_->advance(std::exchange(put_off_, 0), put_off_dt_);
+  }
+
   dg_domain half_;
   std::size_t size_;
   std::unique_ptr<dg_solver> honest_, cheat_;
   mutable bool flipped_ = true;
+  mutable std::int64_t put_off_ = 0;
+  double put_off_dt_ = 0.0;
+  std::vector<double> cached_from_{}, cached_{};  ///< the last stretch's end, and the next one's
+  std::int64_t cached_steps_ = 0;
+  double cached_dt_ = 0.0, cached_time_ = 0.0, cached_start_ = 0.0;
 };
 
 }  // namespace
