@@ -83,9 +83,9 @@ struct run_state {
   }
 };
 
-/// Returns the bytes a rank of the links that are updated, of those that a sweep is made again with, and of the same
-/// before a long sweep, or read again from their file. Each has the tables and buffers of the sweeps, faces and files,
-/// which are an eighth or so. The piece of a file that is being written comes on top.
+/// Returns the bytes a rank of the links that are updated, and of the links that a sweep is made again with or that are
+/// read again from their file. Before a long sweep they are kept once more. Each has the tables and buffers of the
+/// sweeps, faces and files, which are an eighth or so. The piece of a file that is being written comes on top.
 double memory_needed(const configuration_options& options, const lattice_geometry& geometry) {
   extents padded = geometry.local();
   for (int& length : padded) length += 2;
@@ -94,7 +94,7 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   const bool writes = !options.output.empty() || !options.checkpoint.empty();
   const double piece = std::min(sites_of_a_piece, static_cast<double>(geometry.local_volume())) * sizeof(site_links);
   const bool keeps = options.shared.device == "cpu" && keeps_links_of_sweep(geometry);
-  return 1.15 * field * (keeps || !options.output.empty() ? 3.0 : 2.0) + (writes ? piece : 0.0);
+  return 1.15 * field * (keeps ? 3.0 : 2.0) + (writes ? piece : 0.0);
 }
 
 /// Links without ghosts, and what the runtime takes.

@@ -45,6 +45,7 @@ void one_after_the_other(const communicator& comm, std::span<const std::byte> mi
   }
 }
 
+#ifdef PLAQUETTE_WITH_HDF5
 bool is_left_handed(const dg_domain& domain, std::int32_t element) {
   const auto& x = domain.corners[static_cast<std::size_t>(element)];
   std::array<std::array<double, 3>, 3> e{};
@@ -55,6 +56,7 @@ bool is_left_handed(const dg_domain& domain, std::int32_t element) {
              e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]) <
          0.0;
 }
+#endif
 
 }  // namespace
 
