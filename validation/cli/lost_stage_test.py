@@ -25,9 +25,11 @@ STAGES = {
     "solves": (MULTIGRID, [*WEAK, *SMALL_SETUP, "--lattice", "8x8x8x16", "--rhs", "12", "--batches", "1"],
                "solved     source 1 ", "solve"),
     "modes": (OVERLAP, ["--lattice", "8x8x8x16", "--gauge", "heatbath:6:3", "--modes", "60"], "plaquette ", "the modes of H"),
-    "sign": (OVERLAP, ["--lattice", "8x4x4x8", "--gauge", "heatbath:6:5", "--modes", "8", "--delta", "1e-11"], "search ",
+    "sign": (OVERLAP, ["--lattice", "8x4x4x8", "--gauge", "heatbath:6:5", "--modes", "8", "--delta", "1e-11", "--scheme", "relaxed"],
+             "search ",
              "the sign function"),
-    "propagators": (OVERLAP, [*WEAK, "--lattice", "4x4x4x8", "--modes", "2", "--overlap-modes", "0", "--masses", "0.001,0.01"],
+    "propagators": (OVERLAP, [*WEAK, "--lattice", "4x4x4x8", "--modes", "2", "--overlap-modes", "0", "--masses", "0.001,0.01",
+                              "--scheme", "relaxed"],
                     "overlap    no modes", "the propagators"),
 }
 PROGRAM, ARGUMENTS, UNTIL, NAME = STAGES[os.environ["PLAQUETTE_STAGE"]]
