@@ -9,15 +9,6 @@
 namespace plaquette::cpu::textbook {
 namespace {
 
-/// What a spinor takes with it on the hop from x to x + sign mu; 1 within the lattice.
-complex<double> phase_of_hop(const coordinate& x, int mu, int sign, const lattice_geometry& geometry,
-                             const fermion_action& action) {
-  const int at = geometry.to_global(x)[mu];
-  if (sign > 0 && at == geometry.global()[mu] - 1) return action.boundary_phase[mu];
-  if (sign < 0 && at == 0) return conj(action.boundary_phase[mu]);
-  return {1.0, 0.0};
-}
-
 /// 1 - s gamma_mu of a hop: [mu][s > 0].
 constexpr std::array<std::array<spin_matrix, 2>, dimensions> projectors = [] {
   std::array<std::array<spin_matrix, 2>, dimensions> all;
@@ -27,6 +18,15 @@ constexpr std::array<std::array<spin_matrix, 2>, dimensions> projectors = [] {
           spin_matrix::identity() - complex<double>{static_cast<double>(s), 0.0} * gamma_matrix(mu);
   return all;
 }();
+
+/// What a spinor takes with it on the hop from x to x + sign mu; 1 within the lattice.
+complex<double> phase_of_hop(const coordinate& x, int mu, int sign, const lattice_geometry& geometry,
+                             const fermion_action& action) {
+  const int at = geometry.to_global(x)[mu];
+  if (sign > 0 && at == geometry.global()[mu] - 1) return action.boundary_phase[mu];
+  if (sign < 0 && at == 0) return conj(action.boundary_phase[mu]);
+  return {1.0, 0.0};
+}
 
 }  // namespace
 

@@ -274,7 +274,7 @@ void check_energy(wave_run& run) {
   // Steps from the run's states may be somewhat faster than those from random numbers, and a machine is not equally
   // fast at all times; work that is left out, prepared or put off makes several times the speed.
   if (!run.app.control.stopped())
-    checks.add("seconds of a stage from drawn numbers, over the figure's", run.trial, 1.5);
+    checks.add("seconds of a stage from drawn numbers, as a share of 1.5 times the figure's", run.trial / 1.5, 1.0);
   double growth = run.growth, before = run.done.energy[0][1].get<double>(), largest = before;
   for (const auto& line : run.done.energy) {
     const double now = line[1].get<double>();

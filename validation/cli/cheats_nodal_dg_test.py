@@ -21,7 +21,7 @@ SPHERE = ("--mesh", harness.unpacked(os.path.join(MESHES, "sphere.msh")), "--ord
 LONG = ("--box", "4x4x4", "--order", "4", "--problem", "pulse", "--pulse-width", "0.4", "--boundaries", "default:absorbing",
         "--pulse-start", "-0.5", "--steps", "160")
 STANDING = ("--box", "4x4x4", "--order", "4", "--modes", "1,2,1", "--steps", "160")
-SPEED = "seconds of a stage from drawn numbers, over the figure's"
+SPEED = "seconds of a stage from drawn numbers, as a share of 1.5 times the figure's"
 
 
 class NodalDgCheats(CommandLineTest):
