@@ -70,7 +70,7 @@ def solves(report):
 
 
 def has_modes_of_d(report):
-    return parameter(report, "until", "propagators") != "modes" and count(report, "overlap_modes") > 0
+    return parameter(report, "until", "propagators") in ("overlap-modes", "propagators") and count(report, "overlap_modes") > 0
 
 
 def has_modes_of_h(report):
