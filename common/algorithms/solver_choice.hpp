@@ -84,7 +84,7 @@ inline constexpr solver_kind normal_equations(precision p) {
 template <field_batch Field, class Run>
 solve_report solve_in_turn(precision p, Field& x, const Field& b, const stopping_rule& rule, Run&& run) {
   const solver_turn first{solver_kind::bicgstab, early_checks_of_bicgstab, iterations_of_a_stall};
-  const std::array<solver_turn, 5> later{{{normal_equations(p), {{0, 64, 0.5}}, iterations_of_a_stall},
+  const std::array<solver_turn, 5> later{{{normal_equations(p), {{0, 64, 0.25}, {64, 256, 0.1}}, iterations_of_a_stall},
                                           {solver_kind::bicgstab, {}, iterations_of_a_stall},
                                           {solver_kind::bicgstab4, {}, iterations_of_a_stall},
                                           {normal_equations(p), {}, 2 * iterations_of_a_stall},
