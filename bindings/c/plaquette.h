@@ -508,8 +508,8 @@ PLAQUETTE_PUBLIC int plaquette_waves_energies(plaquette_waves waves, double* ene
 /** Returns a time step that is stable. */
 PLAQUETTE_PUBLIC int plaquette_waves_stable_step(plaquette_waves waves, double* dt);
 /** Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, from the state before it.
-   Returns PLAQUETTE_NOT_VERIFIED where the two differ, where the step changes next to nothing, and with judge = 0; the
-   state is there then too. verdict: the largest difference and its tolerance, in units of the largest number; or null. */
+   Returns PLAQUETTE_NOT_VERIFIED where the two differ, where the step changes next to nothing, where a column's energy
+   grows, and with judge = 0; the state is there then too. A dt that is not stable on this mesh is refused. verdict: the largest difference and its tolerance, in units of the largest number; or null. */
 PLAQUETTE_PUBLIC int plaquette_waves_advance(plaquette_waves waves, int64_t steps, double dt, int judge,
                                              double verdict[2]);
 

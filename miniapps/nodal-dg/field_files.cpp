@@ -145,7 +145,9 @@ class vtkhdf_writer {
     const std::array<hsize_t, 2> extents{numbers.size() / columns, columns};
     const hid_t place = of_points ? point_data_.id() : group_.id();
     const hdf5_object space(H5Screate_simple(columns == 1 ? 1 : 2, extents.data(), nullptr), H5Sclose, path_);
-    const hdf5_object set(H5Dcreate2(place, name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+    const hdf5_object properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, path_);
+    require(H5Pset_obj_track_times(properties.id(), false));  // the same data make the same file at any time
+    const hdf5_object set(H5Dcreate2(place, name.c_str(), type, space.id(), H5P_DEFAULT, properties.id(), H5P_DEFAULT),
                           H5Dclose, path_);
     require(H5Dwrite(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()));
   }

@@ -22,7 +22,7 @@
 #include "miniapps/nodal-dg/dg_engine.hpp"
 #include "miniapps/nodal-dg/dg_work.hpp"
 #include "miniapps/nodal-dg/field_files.hpp"
-#include "miniapps/nodal-dg/stable_step.hpp"
+#include "common/dg/stable_step.hpp"
 #include "miniapps/nodal-dg/time_steps.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 

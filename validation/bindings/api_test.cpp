@@ -453,6 +453,16 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
     std::fill_n(nothing.begin(), positions.size(), 1.0);  // a constant pressure
     solver.set_state(nothing, 0.0);
     EXPECT_FALSE(solver.advance(1, solver.stable_step()).passed);  // nothing moves
+    solver.set_state(exact(0.0), 0.0);
+    EXPECT_TRUE(solver.advance(50, 1.05 * solver.stable_step()).passed);  // measured to be stable here
+    solver.get_state(state);
+    std::vector<double> after(state.size());
+    for (const double share : {1.5, 2.0})
+      for (const bool judge : {true, false})
+        expect_error(plq::code::unusable_input, "stable",
+                     [&] { solver.advance(200, share * solver.stable_step(), judge); });
+    solver.get_state(after);
+    EXPECT_EQ(after, state);  // refused steps leave it
     nothing[3] = std::numeric_limits<double>::quiet_NaN();
     expect_error(plq::code::unusable_input, "finite", [&] { solver.set_state(nothing, 0.0); });
     expect_error(plq::code::unusable_input, "numbers", [&] { solver.set_state(std::span(state).first(7), 0.0); });

@@ -441,6 +441,7 @@ class Calls(unittest.TestCase):
             self.assertIn("failed", str(waves.advance(1)))
             refused = [lambda: waves.set_state(state[:1]), lambda: waves.set_state(np.full(waves.shape, np.nan)),
                        lambda: waves.state(np.empty(waves.shape, np.float32)), lambda: waves.advance(1, np.nan),
+                       lambda: waves.advance(200, 1.5 * waves.stable_step),
                        lambda: plaquette.Waves(vertices, [[0, 1, 2, 8]]), lambda: plaquette.Waves(vertices, np.ones((2, 4))),
                        lambda: plaquette.Waves(vertices, [[0, 1, 2, 3]] * 2), lambda: plaquette.Waves(vertices[:, :2], corners),
                        lambda: plaquette.Waves(np.full((8, 3), np.inf), corners), lambda: plaquette.Waves(vertices, corners, [[1]]),

@@ -13,6 +13,7 @@
 #include "bindings/cpp/source/devices.hpp"
 #include "common/algebra/largest.hpp"
 #include "common/dg/lserk4.hpp"
+#include "common/dg/stable_step.hpp"
 #include "common/io/collective_error.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
@@ -27,6 +28,7 @@ struct wave_solver::state {
   wave_options options;
   dg_domain domain;  ///< that the solver refers to
   std::unique_ptr<dg_solver> solver{};
+  double largest_step = 0.0;  ///< that is stable, where it was measured
   std::mutex busy{};
 };
 
@@ -279,6 +281,45 @@ verdict judged(const dg_domain& domain, const wave_options& options, std::span<c
   return result;
 }
 
+/// Fails a verdict where a column's energy has grown: nothing feeds it, fluxes and sides keep it or take from it.
+void judge_energy(verdict& result, const dg_domain& domain, const wave_options& options, std::span<const double> before,
+                  std::span<const double> after, std::int64_t steps) {
+  double growth = 0.0;
+  for (std::size_t c = 0; c < before.size(); ++c)
+    keep_largest(growth, before[c] > 0.0 || !(after[c] == 0.0) ? (after[c] - before[c]) / before[c] : 0.0);
+  // Roundings of the state change the energy by 2 u a stage, independent ones, and the sum over nodes its own.
+  const double u = options.precision == precision::single ? 0x1p-24 : 0x1p-53;
+  const double tolerance = 8.0 * u * std::sqrt(static_cast<double>(lserk4::stages) * static_cast<double>(steps)) +
+                           16.0 * std::sqrt(static_cast<double>(domain.nodes())) * 0x1p-53;
+  if (growth <= tolerance) return;
+  char text[160];
+  std::snprintf(text, sizeof text, "failed: the energy grew by %.2e of itself in %lld steps, tolerance %.2e", growth,
+                static_cast<long long>(steps), tolerance);
+  result.worst = growth;
+  result.tolerance = tolerance;
+  result.passed = false;
+  result.text = text;
+}
+
+/// Throws error(unusable_input) where steps are not stable. Those longer than stable_step() are compared with the
+/// longest that are, which the first such call measures; the state stays. Collective.
+void require_stable(wave_solver::state& s, double dt) {
+  if (dt <= stable_time_step(s.domain)) return;
+  if (s.largest_step == 0.0) {
+    std::vector<double> kept(static_cast<std::size_t>(s.options.columns * s.domain.state_size()));
+    const double time = s.solver->time();
+    s.solver->get_state(kept);
+    s.largest_step = largest_stable_step(*s.solver, s.domain);
+    s.solver->set_state(kept, time);
+  }
+  if (dt <= s.largest_step) return;
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "waves: expected a step of at most %.4g, the largest that is stable here, found %.4g", s.largest_step,
+                dt);
+  throw error(code::unusable_input, text);
+}
+
 }  // namespace
 
 verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
@@ -287,17 +328,21 @@ verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
       throw error(code::unusable_input, "waves: expected at least one step of a length above 0");
     const std::lock_guard one_at_a_time(state_->busy);
     dg_solver& solver = *state_->solver;
+    require_stable(*state_, dt);
     if (!judge) {
       solver.advance(steps, dt);
       return verdict{.text = "not judged: the last step was not repeated"};
     }
+    const std::vector<double> energies_before = solver.energy();
     if (steps > 1) solver.advance(steps - 1, dt);
     std::vector<double> begin(static_cast<std::size_t>(size())), end(begin);
     solver.get_state(begin);
     const double time = solver.time();
     solver.advance(1, dt);
     solver.get_state(end);
-    return judged(state_->domain, state_->options, begin, end, time, dt);
+    verdict result = judged(state_->domain, state_->options, begin, end, time, dt);
+    judge_energy(result, state_->domain, state_->options, energies_before, solver.energy(), steps);
+    return result;
   });
 }
 

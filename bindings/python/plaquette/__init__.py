@@ -924,7 +924,8 @@ class Waves(_Object):
         return out
 
     def advance(self, steps: int = 1, dt: float | None = None, judge: bool = True) -> Verdict:
-        """Does time steps, of `stable_step` by default. The last one is repeated by the textbook solver of the CPU."""
+        """Does time steps, of `stable_step` by default. The last one is repeated by the textbook solver of the CPU, and
+        no column's energy may grow. A dt that is not stable on this mesh is refused."""
         two = (ctypes.c_double * 2)()
         code = _c.call("plaquette_waves_advance", self._handle, _values.whole(steps, "steps", -2**63, 2**63 - 1),
                        self.stable_step if dt is None else _values.real(dt, "dt"), _values.flag(judge, "judge"), two, numbers_are_there=True)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/nodal-dg/stable_step.hpp"
+#include "common/dg/stable_step.hpp"
 
 #include <cmath>
 #include <complex>
@@ -8,7 +8,7 @@
 #include "common/dg/lserk4.hpp"
 #include "common/random/random_stream.hpp"
 
-namespace plaquette::nodal_dg {
+namespace plaquette {
 
 namespace {
 
@@ -113,4 +113,4 @@ double step_below(double largest) {
   return std::floor(step / digit) * digit;
 }
 
-}  // namespace plaquette::nodal_dg
+}  // namespace plaquette

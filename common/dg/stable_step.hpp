@@ -7,7 +7,7 @@
 
 #include "common/dg/dg_solver.hpp"
 
-namespace plaquette::nodal_dg {
+namespace plaquette {
 
 /// What a step is multiplied with in length, for the default.
 inline constexpr double step_safety = 0.9;
@@ -25,4 +25,4 @@ double largest_stable_step(dg_solver& solver, const dg_domain& domain, const std
 /// any number of ranks.
 double step_below(double largest);
 
-}  // namespace plaquette::nodal_dg
+}  // namespace plaquette
