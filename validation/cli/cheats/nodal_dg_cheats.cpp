@@ -14,6 +14,7 @@
 ///   ends              calls of more than four steps make only the last two
 ///   lazy              steps are made when something is read, after the clock
 ///   ahead             a stretch of steps is made before it is asked for, while the one before is judged
+///   slow-plane        the plane takes 4.5 s to write
 ///   output            a bit of the state flips after it was judged, before the plane is written
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
 /// bit flips (0,62; the place is a share of the state, 0 to 1), PLAQUETTE_HALF the time of half of the run.
@@ -234,6 +235,7 @@ std::unique_ptr<dg_solver> cheating_gpu_solver(gpu_access& gpu, const dg_domain&
 void cheating_write_plane(const std::string& path, const plane_of_values& plane, const dg_domain& domain,
                           std::span<const double> state, existing_file existing) {
   if (cheats("output")) flip(state);
+  if (cheats("slow-plane")) std::this_thread::sleep_for(std::chrono::milliseconds(4500));
   honest_write_plane(path, plane, domain, state, existing);
 }
 
