@@ -152,12 +152,16 @@ class device_dg_solver final : public dg_solver {
 
   void set_state(std::span<const double> state, double time) override {
     check_size(state.size());
-    std::vector<values> of_column(static_cast<std::size_t>(element_nodes()));
+    const std::int64_t count = element_nodes();
+    on_host_.resize(static_cast<std::size_t>(count));
     for (int c = 0; c < columns_; ++c) {
-      for (std::size_t i = 0; i < of_column.size(); ++i)
+#pragma omp parallel for schedule(static)
+      for (std::int64_t n = 0; n < count; ++n) {
+        const auto i = static_cast<std::size_t>(n);
         for (int f = 0; f < fields; ++f)
-          of_column[i].f[f] = f < used_ ? static_cast<T>(state[host_place(c, f, i)]) : T(0);
-      copy_to_device(queue_, now().data() + c * places_, of_column.data(), of_column.size() * sizeof(values));
+          on_host_[i].f[f] = f < used_ ? static_cast<T>(state[host_place(c, f, i)]) : T(0);
+      }
+      copy_to_device(queue_, now().data() + c * places_, on_host_.data(), on_host_.size() * sizeof(values));
     }
     fill_bytes(queue_, residual_.data(), 0, residual_.bytes());
     queue_.synchronize();
@@ -243,10 +247,14 @@ class device_dg_solver final : public dg_solver {
                                   std::to_string(expected));
   }
   void to_host(const values* from, int column, std::span<double> state) const {
-    std::vector<values> of_column(static_cast<std::size_t>(element_nodes()));
-    copy_to_host(queue_, of_column.data(), from, of_column.size() * sizeof(values));
-    for (std::size_t i = 0; i < of_column.size(); ++i)
-      for (int f = 0; f < used_; ++f) state[host_place(column, f, i)] = static_cast<double>(of_column[i].f[f]);
+    const std::int64_t count = element_nodes();
+    on_host_.resize(static_cast<std::size_t>(count));
+    copy_to_host(queue_, on_host_.data(), from, on_host_.size() * sizeof(values));
+#pragma omp parallel for schedule(static)
+    for (std::int64_t n = 0; n < count; ++n) {
+      const auto i = static_cast<std::size_t>(n);
+      for (int f = 0; f < used_; ++f) state[host_place(column, f, i)] = static_cast<double>(on_host_[i].f[f]);
+    }
   }
 
   std::unique_ptr<stage_launcher<T, fields>> make_launcher(const dg_domain& domain, const dg_solver_options& options) {
@@ -398,6 +406,7 @@ class device_dg_solver final : public dg_solver {
   mesh_on_device<T> mesh_;
   std::int64_t places_;  ///< of a column
   device_array<values> state_[2], residual_, rhs_, outgoing_;
+  mutable std::vector<values> on_host_;  ///< a column on its way
   int present_ = 0;
   double time_ = 0.0;
   dg_timings timings_;
