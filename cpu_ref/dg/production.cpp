@@ -122,11 +122,11 @@ class production_solver final : public dg_solver {
   void get_state(std::span<double> state) const override { get(state_, state); }
 
   void right_hand_side(std::span<double> rhs) override {
-    auto result = zeros<T>(plan_.state_words() * columns());
-    std::swap(result, register_);
+    if (!rhs_) rhs_.emplace(zeros<T>(plan_.state_words() * columns()));
+    std::swap(*rhs_, register_);
     stage(time_, 0.0, 0.0, 1.0, false);
-    std::swap(result, register_);
-    get(result, rhs);
+    std::swap(*rhs_, register_);
+    get(*rhs_, rhs);
   }
 
   void advance(std::int64_t steps, double dt) override {
@@ -144,9 +144,9 @@ class production_solver final : public dg_solver {
   double time() const override { return time_; }
 
   std::vector<double> energy() const override {
-    std::vector<double> state(static_cast<std::size_t>(domain_.state_size() * columns()));
-    get_state(state);
-    return energy_of(domain_, state, columns());
+    read_.resize(static_cast<std::size_t>(domain_.state_size() * columns()));
+    get_state(read_);
+    return energy_of(domain_, read_, columns());
   }
 
   dg_timings timings() const override {
@@ -314,6 +314,8 @@ class production_solver final : public dg_solver {
   const dg_kernel_table<T>& kernels_;
   dg_plan<T> plan_;
   aligned_buffer<T> state_, register_;
+  std::optional<aligned_buffer<T>> rhs_;     ///< of right_hand_side(), once it was asked for
+  mutable std::vector<double> read_;         ///< likewise, the state of energy()
   std::array<aligned_buffer<T>, 2> traces_;  ///< [column][slot][words]: of q, and of q after the stage
   std::vector<aligned_buffer<T>> scratch_;
   std::int64_t outgoing_faces_ = 0;

@@ -17,12 +17,12 @@
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
 #include "common/dg/lserk4.hpp"
+#include "common/dg/stable_step.hpp"
 #include "common/io/atomic_file.hpp"
 #include "cpu_ref/dg/textbook.hpp"
 #include "miniapps/nodal-dg/dg_engine.hpp"
 #include "miniapps/nodal-dg/dg_work.hpp"
 #include "miniapps/nodal-dg/field_files.hpp"
-#include "common/dg/stable_step.hpp"
 #include "miniapps/nodal-dg/time_steps.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 

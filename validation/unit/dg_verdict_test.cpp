@@ -7,11 +7,11 @@
 #include <random>
 
 #include "common/dg/exact_solutions.hpp"
+#include "common/dg/stable_step.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/gmsh_file.hpp"
 #include "cpu_ref/dg/production.hpp"
 #include "miniapps/nodal-dg/energy_balance.hpp"
-#include "common/dg/stable_step.hpp"
 #include "miniapps/nodal-dg/step_judge.hpp"
 
 namespace plaquette::nodal_dg {

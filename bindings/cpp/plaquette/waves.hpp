@@ -91,8 +91,8 @@ class wave_solver {
   /// Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, everywhere, from the
   /// state before it; the verdict compares the two. `worst` and `tolerance` are in units of the largest number. A step
   /// that changes less than ten tolerances does not pass, nor do steps in which a column's energy grows. Throws
-  /// error(unusable_input) where dt is longer than the longest step that is stable here, which is measured once where dt
-  /// is above stable_step().
+  /// error(unusable_input) where dt is longer than the longest step that is stable here, which is measured once where
+  /// dt is above stable_step().
   verdict advance(std::int64_t steps, double dt, bool judge = true);
 
   struct state;
