@@ -15,10 +15,10 @@ def version(report):
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def value_of(number):
+def number(value):
     """A float; NaN for what is no number."""
     try:
-        return math.nan if isinstance(number, bool) else float(number)
+        return math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 
@@ -29,7 +29,7 @@ def parameter(report, key, otherwise=None):
 
 def count(report, key):
     """A parameter that is a number, 0 where it is none."""
-    found = value_of(parameter(report, key, 0))
+    found = number(parameter(report, key, 0))
     return 0.0 if math.isnan(found) else found
 
 
@@ -87,7 +87,7 @@ def of_residual(report):
     """Of a residual that had to meet --tol; what rounding leaves of solutions in less than double is larger."""
     kept_in = parameter(report, "solution_precision", "double")
     floor = {"double": 1e-13, "pairs": 3e-11}.get(kept_in, 3e-6)
-    return max(4.0 * abs(value_of(parameter(report, "tolerance", 0.0))), floor)
+    return max(4.0 * abs(number(parameter(report, "tolerance", 0.0))), floor)
 
 
 def of_precision(multiple):
@@ -192,7 +192,7 @@ def check_list_faults(report):
             faults.append(f"the check '{name}' is missing, which {app} always makes")
         allowed = most(report) if callable(most) else most
         for check in found if version(report) >= since else []:
-            if not value_of(check.get("tolerance")) <= allowed:
+            if not number(check.get("tolerance")) <= allowed:
                 faults.append(f"check '{check['name']}': tolerance {check['tolerance']}, expected at most {allowed:.3g}")
     return faults + operator_check_faults(report) + zero_faults(report)
 
@@ -210,7 +210,7 @@ def operator_check_faults(report):
     for check in report["checks"]:
         for precision, unit in ROUNDING.items():
             if f" {precision} " in str(check.get("name")) and " N=" in str(check.get("name")) and \
-                    not value_of(check.get("tolerance")) <= 300 * unit:
+                    not number(check.get("tolerance")) <= 300 * unit:
                 faults.append(f"check '{check['name']}': tolerance {check['tolerance']}, and {precision} rounds to {unit:.2g}")
     return faults
 
@@ -219,7 +219,7 @@ def zero_faults(report):
     """Residuals of solves in floating-point numbers are not zero, nor distances of operators from the textbook."""
     judged = "residual of|timed solves, residual|right-hand side, against|.* N=[0-9]+$"
     zero = [name for check in report["checks"] if re.match(judged, name := str(check.get("name"))) and
-            value_of(check.get("value")) == 0.0 and value_of(check.get("tolerance")) > 0.0]
+            number(check.get("value")) == 0.0 and number(check.get("tolerance")) > 0.0]
     return [f"check '{name}': value 0, which no computation in floating-point numbers leaves" for name in zero[:3]]
 
 

@@ -20,7 +20,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 sys.path[:0] = [os.path.join(ROOT, part) for part in ("plots", os.path.join("validation", "cli"), "tools")]
 import report_file  # noqa: E402
 from json_schema import errors as schema_errors  # noqa: E402
-from report_checks import check_list_faults, observable_faults  # noqa: E402
+from report_checks import check_list_faults, number, observable_faults  # noqa: E402
 
 REFUSED, UNUSABLE = 1, 2
 MALFORMED = "schema: "  # a fault of a report whose parts are not of their kinds
@@ -47,14 +47,6 @@ def read_json(*path):
 
 SCHEMA = read_json(ROOT, "common", "app", "report.schema.json")
 CLASSES = read_json(ROOT, "common", "app", "classes.json")
-
-
-def number(value):
-    """A float; NaN for what is no number."""
-    try:
-        return math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
 
 
 def near(a, b, tolerance=ROUNDING):

@@ -96,6 +96,12 @@ class wilson_clover_operator {
 
  private:
   void apply(field& out, const field& in, bool daggered) const;
+  /// Returns the blocks of A.
+  auto diagonal_blocks(const links_type& links) const {
+    auto blocks = Library::clover_term(links, action_);    // C
+    Library::add_to_diagonal(blocks, action_.diagonal());  // A
+    return blocks;
+  }
 
   fermion_action action_;
   hopping_term hopping_;
@@ -183,8 +189,7 @@ wilson_clover_operator<Library>::wilson_clover_operator(const context& ctx, cons
     if (action.diagonal() == 0.0) throw input_error("4 + m is zero: the even-odd decomposition divides by it");
     return;
   }
-  auto blocks = Library::clover_term(links, action);    // C
-  Library::add_to_diagonal(blocks, action.diagonal());  // A
+  const auto blocks = diagonal_blocks(links);
   diagonal_ = site_diagonal(ctx, blocks);
   inverse_diagonal_ = site_diagonal(ctx, Library::inverse(blocks));
 }
@@ -192,8 +197,7 @@ wilson_clover_operator<Library>::wilson_clover_operator(const context& ctx, cons
 template <dirac_library Library>
 void wilson_clover_operator<Library>::follow(const links_type& links) {
   if (!diagonal_.is_number()) {
-    auto blocks = Library::clover_term(links, action_);
-    Library::add_to_diagonal(blocks, action_.diagonal());
+    const auto blocks = diagonal_blocks(links);
     const auto inverse = Library::inverse(blocks);
     diagonal_.follow(blocks);
     inverse_diagonal_.follow(inverse);

@@ -9,6 +9,7 @@
 #include "common/algebra/gamma.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
+#include "cpu_ref/fields/spinor_norm.hpp"
 #include "cpu_ref/fields/stoppable_sites.hpp"
 
 namespace plaquette::cpu::textbook {
@@ -49,21 +50,6 @@ constexpr std::array<spin_matrix, planes.size()> sigma_of_planes = [] {
 
 /// Of how many columns a site's clover leaves are computed once.
 constexpr std::size_t columns_at_once = 4;
-
-/// Returns the power of two that makes the largest number of a field about 1, so that squares neither underflow nor
-/// overflow; 1 for zero and for what is not finite. Collective.
-double factor_to_one(const spinor_configuration& b, const communicator& comm) {
-  double largest = 0.0;
-  const std::int64_t sites = b.geometry().local_volume();
-#pragma omp parallel for reduction(max : largest)
-  for (std::int64_t site = 0; site < sites; ++site)
-    for (const colour_vector<double>& v : b.at_site(site).s)
-      for (const complex<double>& z : v.c) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
-  std::array<double, 1> all{largest};
-  comm.maximum(std::span(all));
-  if (!(all[0] > 0.0 && std::isfinite(all[0]))) return 1.0;
-  return std::ldexp(1.0, std::min(-std::ilogb(all[0]), 1000));
-}
 
 /// |b - M x| / |b| from their squares.
 double relative(double residual, double source) {

@@ -55,9 +55,9 @@ std::array<double, 3> products_of(const dg_domain& domain, std::span<const doubl
 
 /// Of the first column.
 ///
-/// Sums over elements are compensated: their number does not come in. A term of an element, dt q.M.F or dt times the
-/// power through its faces, is at most some times its own energy and its neighbours', as dt is stable, and is known to
-/// some roundings of that. So the difference is some roundings of the whole energy.
+/// Sums over elements are compensated: their number does not come in. A term of an element is dt q.M.F, or dt times the
+/// power through its faces. As dt is stable, it is at most some times the energy of the element and its neighbours, and
+/// it is known to some roundings of that. So the difference is some roundings of the whole energy.
 double power_defect(const dg_domain& domain, std::span<const double> q, std::span<const double> rhs, double time,
                     double dt, double least) {
   const auto [power, of_state, of_change] = products_of(domain, q, rhs, dt);

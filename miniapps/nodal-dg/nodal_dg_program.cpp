@@ -271,8 +271,8 @@ void check_energy(wave_run& run) {
     checks.add("steps, against right-hand sides", run.balanced > 0 ? run.balance.states : infinity, of_step);
   }
   checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
-  // Steps from the run's states may be somewhat faster than those from random numbers, and a machine is not equally
-  // fast at all times; work that is left out, prepared or put off makes several times the speed.
+  // The run's states may be somewhat faster than random numbers, and a machine is not equally fast at all times. Work
+  // that is left out, prepared or put off makes several times the speed.
   if (!run.app.control.stopped())
     checks.add("seconds of a stage from drawn numbers, as a share of 1.5 times the figure's", run.trial / 1.5, 1.0);
   double growth = run.growth, before = run.done.energy[0][1].get<double>(), largest = before;

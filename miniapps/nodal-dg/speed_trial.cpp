@@ -36,8 +36,9 @@ void draw_states(const wave_run& run, std::uint64_t drawn, std::vector<double>& 
 }  // namespace
 
 void try_speed(wave_run& run) {
-  // A trial is so short that some pass between what other programs do on the same cores, and so long that its start and
-  // the energy at its end are small beside it. The best one counts; where it is slow, trials go on for a while.
+  // A trial is short, so that other programs on the same cores do not disturb all of them. It is long enough to make
+  // the time of its start and of the energy at its end small. The best one counts; if it is slow, trials go on for a
+  // while.
   constexpr double seconds_of_trial = 0.001, enough = 1.2, most_seconds = 6.0;
   constexpr int fewest = 3;
   constexpr std::int64_t fewest_steps = 4;

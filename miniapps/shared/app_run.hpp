@@ -87,9 +87,9 @@ struct app_run {
   /// Notes in the report which part of the work was drawn to be judged.
   void note_draw(const std::string& what, std::uint64_t number);
 
-  /// Adds the check that no figure is better than what the machine can give, and that its seconds are those of another
-  /// clock; prints the checks, the figure of merit and the verdict, writes the report and returns the exit status:
-  /// `status`, or 1 where that is success and a check failed. A run that was told to stop until now is a stopped one
+  /// Adds two checks: no figure is better than the machine can give, and its seconds are those of another clock. Prints
+  /// the checks, the figure of merit and the verdict, and writes the report. Returns the exit status: `status`, or 1 if
+  /// that is success and a check failed. A run that was told to stop until now is a stopped one
   /// (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 

@@ -9,15 +9,11 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/spinor_norm.hpp"
 
 namespace plaquette {
 
-/// Returns |x|. Collective.
-inline double norm_of(const spinor_configuration& x, const communicator& comm) {
-  const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(x(at))}; });
-  return std::sqrt(sum[0]);
-}
+using cpu::norm_of;
 
 /// Returns |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
 inline double relative_difference(const spinor_configuration& found, const spinor_configuration& expected,

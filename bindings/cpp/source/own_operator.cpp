@@ -12,6 +12,7 @@
 #include "common/solvers/residual_tolerance.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/spinor_norm.hpp"
 
 namespace plaquette::api {
 inline namespace v1 {
@@ -75,8 +76,8 @@ struct own_solver::state {
     const plaquette::complex<double> factor{0.0, 2.0};
     const spinor_configuration mu = image(u), mv = image(v);
     const spinor_configuration sum = combined(1.0, mu, factor, mv);
-    const double off = norm_of(combined(1.0, image(combined(1.0, u, factor, v)), {-1.0, 0.0}, sum), comm());
-    const double size = norm_of(mu, comm()) + 2.0 * norm_of(mv, comm());
+    const double off = cpu::norm_of(combined(1.0, image(combined(1.0, u, factor, v)), {-1.0, 0.0}, sum), comm());
+    const double size = cpu::norm_of(mu, comm()) + 2.0 * cpu::norm_of(mv, comm());
     constexpr double tolerance = 100.0 * roundoff;  // a sum of some hundred products a number
     if (!(std::isfinite(size) && size > 0.0 && off <= tolerance * size))
       throw error(code::unusable_input,
@@ -84,10 +85,10 @@ struct own_solver::state {
                       std::to_string(off / size) + " of it");
     constexpr int steps = 6;
     for (int step = 0; step < steps; ++step) {
-      const double before = norm_of(u, comm());
+      const double before = cpu::norm_of(u, comm());
       u = image(u);
-      norm = std::max(norm, norm_of(u, comm()) / before);
-      u = combined(1.0 / norm_of(u, comm()), u, {}, u);
+      norm = std::max(norm, cpu::norm_of(u, comm()) / before);
+      u = combined(1.0 / cpu::norm_of(u, comm()), u, {}, u);
     }
   }
 
@@ -171,10 +172,10 @@ struct own_solver::state {
   }
 
   void judge(column_result& c, const spinor_configuration& x, const spinor_configuration& b, double tolerance) const {
-    const double b_norm = norm_of(b, comm());
-    const double left = norm_of(combined(1.0, b, {-1.0, 0.0}, image(x)), comm());
+    const double b_norm = cpu::norm_of(b, comm());
+    const double left = cpu::norm_of(combined(1.0, b, {-1.0, 0.0}, image(x)), comm());
     c.reference = b_norm > 0.0 ? left / b_norm : left;
-    const double rounding = b_norm > 0.0 ? roundoff * norm * norm_of(x, comm()) / b_norm : 0.0;
+    const double rounding = b_norm > 0.0 ? roundoff * norm * cpu::norm_of(x, comm()) / b_norm : 0.0;
     c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(0, c.iterations), roundoff);
     c.passed = c.reference <= c.tolerance && c.tolerance < 0.5;  // false for NaN
   }

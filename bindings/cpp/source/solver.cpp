@@ -13,7 +13,7 @@
 #include "common/solvers/residual_tolerance.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/spinor_norm.hpp"
 
 namespace plaquette::api {
 inline namespace v1 {
@@ -88,23 +88,6 @@ void require_columns(int columns) {
     throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
 }
 
-/// Its squares neither underflow nor overflow.
-double norm_of(const spinor_configuration& x, const communicator& comm) {
-  double largest = 0.0;
-  const std::int64_t sites = x.geometry().local_volume();
-#pragma omp parallel for reduction(max : largest)
-  for (std::int64_t site = 0; site < sites; ++site)
-    for (const auto& v : x.at_site(site).s)
-      for (const auto& z : v.c) largest = std::max({largest, std::abs(z.re), std::abs(z.im)});
-  std::array<double, 1> all{largest};
-  comm.maximum(std::span(all));
-  const bool scales = all[0] > 0.0 && std::isfinite(all[0]);
-  const double factor = scales ? std::ldexp(1.0, std::min(-std::ilogb(all[0]), 1000)) : 1.0;
-  const auto sum = cpu::sum_over_sites<1>(
-      x.geometry(), comm, [&](const coordinate& at) -> std::array<double, 1> { return {norm2(factor * x(at))}; });
-  return std::sqrt(sum[0]) / factor;
-}
-
 void require_rule(const rule& wanted) {
   if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
     throw error(code::unusable_input,
@@ -177,8 +160,9 @@ struct solver::state {
     for (std::size_t n = 0; n < b.size(); ++n, stops_of_call::ask()) {
       column_result& c = columns[n];
       c.reference = residuals[n];
-      const double b_norm = norm_of(b[n], comm);
-      const double rounding = b_norm > 0.0 ? residual_rounding(quarks, roundoff, norm_of(x[n], comm), b_norm) : 0.0;
+      const double b_norm = cpu::norm_of(b[n], comm);
+      const double rounding =
+          b_norm > 0.0 ? residual_rounding(quarks, roundoff, cpu::norm_of(x[n], comm), b_norm) : 0.0;
       c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(updates[n], c.iterations), roundoff);
       // False for NaN. x = 0 leaves a residual of 1: a tolerance that it meets is none.
       c.passed = c.reference <= c.tolerance && c.tolerance < 0.5;

@@ -138,8 +138,6 @@ fermion_action inner(const action& quarks);
 void require_name(const std::string& file);
 /// Throws error(unusable_input) for a number of right-hand sides that makes no sense.
 void require_columns(int columns);
-/// Returns |x| over all ranks. Collective.
-double norm_of(const spinor_configuration& x, const communicator& comm);
 /// Throws error(unusable_input) for a tolerance or a limit that makes no sense.
 void require_rule(const rule& wanted);
 

@@ -13,7 +13,7 @@
 ///   selective         calls of more than four steps do nothing
 ///   ends              calls of more than four steps make only the last two
 ///   lazy              steps are made when something is read, after the clock
-///   ahead             a stretch of steps is made before it is asked for, while the one before is judged
+///   ahead             a stretch of steps is made before it is requested, while the one before is judged
 ///   slow-plane        the plane takes 4.5 s to write
 ///   output            a bit of the state flips after it was judged, before the plane is written
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
