@@ -21,6 +21,8 @@ SPHERE = ("--mesh", harness.unpacked(os.path.join(MESHES, "sphere.msh")), "--ord
 LONG = ("--box", "4x4x4", "--order", "4", "--problem", "pulse", "--pulse-width", "0.4", "--boundaries", "default:absorbing",
         "--pulse-start", "-0.5", "--steps", "110")
 STANDING = ("--box", "4x4x4", "--order", "4", "--modes", "1,2,1", "--steps", "110")
+# Kernels as loops of the host are slow, and stretches are the same host code for both devices: there a few cases do.
+CASES = 5 if DEVICE == "cpu" else 1
 SPEED = "seconds of a stage from drawn numbers, as a share of 1.5 times the figure's"
 
 
@@ -88,24 +90,24 @@ class NodalDgCheats(CommandLineTest):
 
     def test_stretches_that_are_left_out(self):
         self.assertEqual(self.failing(LONG), [])
-        for cheat in ("selective", "ends"):
+        for cheat in ("selective", "ends")[:CASES]:
             self.assertIn(AGAIN, self.failing(LONG, cheat), cheat)
 
     def test_steps_that_are_made_off_the_clock(self):
-        for cheat in ("lazy", "ahead"):
+        for cheat in ("lazy", "ahead")[:CASES]:
             self.assertIn(SPEED, self.failing(LONG, cheat), cheat)
 
-    @unittest.skipUnless(MPIEXEC, "built without MPI")
+    @unittest.skipUnless(MPIEXEC and DEVICE == "cpu", "built without MPI, or with kernels as loops")
     def test_stretches_on_ranks(self):
         self.assertIn(AGAIN, self.failing(LONG, "ends", ranks=2))
 
     def test_bits_that_flip_in_a_long_run(self):
-        for place in ("0.1,62", "0.3,55", "0.5,50", "0.7,40", "0.9,20"):
+        for place in ("0.7,40", "0.1,62", "0.3,55", "0.5,50", "0.9,20")[:CASES]:
             half = str(0.3 + float(place[:3]))  # somewhere in the middle
             self.assertIn(AGAIN, self.failing(STANDING, "mid-run", half=half, flip=place), place)
 
     def test_bits_that_flip_during_the_run(self):
-        for place in ("0.1,62", "0.3,61", "0.5,50", "0.7,30", "0.9,10"):
+        for place in ("0.3,61", "0.1,62", "0.5,50", "0.7,30", "0.9,10")[:2 * CASES]:
             self.assertIn(AGAIN, self.failing(PULSE, "mid-run", half="0.4", flip=place), place)
 
     def test_bits_that_flip_between_the_steps(self):
