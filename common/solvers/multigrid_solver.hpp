@@ -277,6 +277,9 @@ class multigrid_solver {
   /// Makes room for so many right-hand sides. No source and no solution is left of those before.
   virtual void resize(int columns) = 0;
   virtual void set_source(int column, const spinor_configuration& b) = 0;
+  /// Makes room for the columns of an array of a caller, and takes them. Returns false if a square of their numbers is
+  /// not finite, which is looked for in memory of a device alone: callers know their own arrays.
+  virtual bool set_sources(const spinor_array<const double>& b) = 0;
   /// The right-hand sides become these spin-colours of a source, times a phase, made where fields live.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,
                             complex<double> phase) = 0;
@@ -298,6 +301,9 @@ class multigrid_solver {
   virtual std::vector<double> solution_norms() const = 0;
   virtual std::vector<double> source_norms() const = 0;
   virtual void get_solution(int column, spinor_configuration& x) const = 0;
+  /// Returns the solutions of the last solve, where they are. The next solve leaves them, as long as the handle is
+  /// kept.
+  virtual vectors_handle solutions() = 0;
   /// Solves like `solve`, with stages that are timed by themselves.
   virtual solve_profile profile(const stopping_rule& rule) = 0;
 };

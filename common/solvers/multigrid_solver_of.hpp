@@ -220,11 +220,16 @@ class multigrid_solver_of final : public multigrid_solver {
 
   void resize(int columns) override {
     b_.emplace(context_, field_shape{.columns = columns});
-    x_.emplace(like(*b_));
+    resize_solutions();
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     scale(*x_, of_all_columns({nan, nan}));  // the memory may hold the solution of a solve before
   }
   void set_source(int column, const spinor_configuration& b) override { import_column(*b_, column, b); }
+  bool set_sources(const spinor_array<const double>& b) override {
+    resize(b.columns);
+    import_array(*b_, b);
+    return !b.is_on_device || all_finite(norm2(*b_));
+  }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     resize(static_cast<int>(components.size()));
@@ -307,6 +312,11 @@ class multigrid_solver_of final : public multigrid_solver {
   std::vector<double> solution_norms() const override { return norms(*x_); }
   std::vector<double> source_norms() const override { return norms(*b_); }
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
+  vectors_handle solutions() override {
+    vectors_handle here = handle_of(outer_field(*x_));
+    given_ = here;
+    return here;
+  }
 
   solve_profile profile(const stopping_rule& rule) override {
     const auto p = multigrid_->start_profile();
@@ -667,6 +677,7 @@ class multigrid_solver_of final : public multigrid_solver {
     using field = typename Schur::full_operator::field;
     rule.guess_is_zero = true;
     const double norm = norm_of_operator();
+    if (!given_.expired()) resize_solutions();
     start_together();
     const work_clock watch(library_);
     multigrid_solve_report result;
@@ -688,6 +699,11 @@ class multigrid_solver_of final : public multigrid_solver {
     result.seconds = spent.work;
     result.tuning_seconds = spent.tuning;
     return result;
+  }
+  /// Takes other memory for solutions, whose last ones somebody has a handle to.
+  void resize_solutions() {
+    x_.emplace(like(*b_));
+    given_.reset();
   }
   struct plain_bicgstab {
     template <class A, class Field>
@@ -786,6 +802,7 @@ class multigrid_solver_of final : public multigrid_solver {
   double operator_norm_ = 0.0;
   bool profiles_ = false, is_offloaded_ = false;
   std::optional<outer_field> b_, x_, modes_;
+  std::weak_ptr<const solver_vectors> given_{};  ///< shares the memory of x_
 };
 
 }  // namespace plaquette

@@ -23,6 +23,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
+#include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
 
@@ -80,6 +81,9 @@ class operator_trial {
   virtual ~operator_trial() = default;
   virtual int columns() const = 0;
   virtual void set_input(int column, const spinor_configuration& in) = 0;
+  /// Take and give the columns of an array of a caller, in one pass; of an operator on all sites.
+  virtual void set_inputs(const spinor_array<const double>& in) = 0;
+  virtual void get_outputs(const spinor_array<double>& out) const = 0;
   /// Multiplies the input by `first` and clears the output. Applications from here on alternate between this input and
   /// `second` times it.
   virtual void restart(complex<double> first, complex<double> second) = 0;
@@ -107,6 +111,9 @@ class propagator_solver {
   virtual const propagator_settings& settings() const = 0;
   /// Sets one right-hand side. Correlators take it for that column of a propagator.
   virtual void set_source(int column, const spinor_configuration& b) = 0;
+  /// Sets the first right-hand sides from an array of a caller; the others become zero. Returns false if a square of
+  /// their numbers is not finite, which is looked for in memory of a device alone: callers know their own arrays.
+  virtual bool set_sources(const spinor_array<const double>& b) = 0;
   /// The right-hand sides 0, 1, ... become these spin-colours of a source, times a phase, made where fields live; the
   /// others become zero. Where there is a phase, the solutions before are overwritten with NaN.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,
@@ -114,6 +121,9 @@ class propagator_solver {
   virtual propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters = {}) = 0;
   /// Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& x) const = 0;
+  /// Returns the solutions of the last solve, where they are. The next solve leaves them, as long as the handle is
+  /// kept.
+  virtual vectors_handle solutions() = 0;
   /// Returns |x| of each right-hand side, by a pass over the solutions in their place: a clock that stops after it has
   /// seen them made. Empty where a solver does not offer it. Collective.
   virtual std::vector<double> solution_norms() const { return {}; }

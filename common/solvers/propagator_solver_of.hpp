@@ -21,6 +21,7 @@
 #include "common/error.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/propagator_solver.hpp"
+#include "common/solvers/solver_vectors_of.hpp"
 
 namespace plaquette {
 
@@ -52,6 +53,8 @@ class operator_trial_of final : public operator_trial {
 
   int columns() const override { return in_.columns(); }
   void set_input(int column, const spinor_configuration& in) override { import_column(in_, column, in); }
+  void set_inputs(const spinor_array<const double>& in) override { import_array(in_, in); }
+  void get_outputs(const spinor_array<double>& out) const override { export_array(out, *out_); }
   void restart(complex<double> first, complex<double> second) override {
     make_room();
     if (!other_) other_.emplace(like(in_));
@@ -141,6 +144,14 @@ class propagator_solver_of final : public propagator_solver {
     import_column(b_, column, b);
   }
 
+  bool set_sources(const spinor_array<const double>& b) override {
+    components_.resize(static_cast<std::size_t>(b.columns));
+    std::iota(components_.begin(), components_.end(), 0);
+    import_array(b_, b);
+    clear_sources_from(b.columns);
+    return !b.is_on_device || all_finite(norm2(b_));
+  }
+
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     components_ = components;
@@ -150,11 +161,10 @@ class propagator_solver_of final : public propagator_solver {
     if (!(phase.re == 1.0 && phase.im == 0.0)) {
       constexpr double nan = std::numeric_limits<double>::quiet_NaN();
       scale(b_, same_for_all(phase));
+      leave_given_solutions();
       scale(x_, same_for_all({nan, nan}));
     }
-    if (column == b_.columns()) return;
-    high_field rest = view(b_, column, b_.columns() - column);
-    zero(rest);
+    clear_sources_from(column);
   }
 
   propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
@@ -168,6 +178,7 @@ class propagator_solver_of final : public propagator_solver {
     here.check_interval = Backend::check_interval;
     here.check_lag = Backend::check_lag;
     here.guess_is_zero = true;
+    leave_given_solutions();
     zero(x_);
     schur_parameters of_precision = parameters;
     of_precision.unit_roundoff = unit_roundoff(settings_.outer);
@@ -179,6 +190,11 @@ class propagator_solver_of final : public propagator_solver {
   }
 
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, x_, column); }
+  vectors_handle solutions() override {
+    vectors_handle here = handle_of(x_);
+    given_ = here;
+    return here;
+  }
   std::vector<double> solution_norms() const override {
     std::vector<double> norms;
     for (const auto& square : host_values(norm2(x_))) norms.push_back(std::sqrt(square.re));
@@ -216,6 +232,16 @@ class propagator_solver_of final : public propagator_solver {
   }
 
  private:
+  /// Takes other memory for solutions if somebody has a handle to those of the last solve.
+  void leave_given_solutions() {
+    if (!given_.expired()) x_ = like(b_);
+    given_.reset();
+  }
+  void clear_sources_from(int column) {
+    if (column == b_.columns()) return;
+    high_field rest = view(b_, column, b_.columns() - column);
+    zero(rest);
+  }
   auto same_for_all(complex<double> number) const {
     return make_scalars(b_, std::vector<complex<double>>(static_cast<std::size_t>(b_.columns()), number));
   }
@@ -243,7 +269,8 @@ class propagator_solver_of final : public propagator_solver {
   schur_type<Outer> schur_;
   schur_type<Inner> inner_schur_;
   high_field b_, x_;
-  std::vector<int> components_;  ///< of a propagator, that b is made of
+  std::weak_ptr<const solver_vectors> given_{};  ///< shares the memory of x_
+  std::vector<int> components_;                  ///< of a propagator, that b is made of
 };
 
 /// Returns the solver in the precisions of the settings. Throws input_error where they do not go together.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/spinor_array.hpp"
 
 namespace plaquette {
 
@@ -19,6 +20,8 @@ class solver_vectors {
   virtual int chirality() const = 0;
   /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled.
   virtual void get(int n, spinor_configuration& to) const = 0;
+  /// Copies the vectors first, first + 1, ... to the columns of an array of a caller, in one pass where they are.
+  virtual void write(int first, const spinor_array<double>& to) const = 0;
 };
 
 /// Vectors do not change once they have a handle.

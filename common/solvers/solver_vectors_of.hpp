@@ -3,6 +3,7 @@
 /// Fields of a library behind the handles of its solvers.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,14 @@
 #include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
+
+/// Returns whether squares of norms are finite: numbers of a size that no norm has are not.
+template <class Scalars>
+bool all_finite(const Scalars& squares) {
+  for (const auto& square : host_values(squares))
+    if (!std::isfinite(square.re)) return false;
+  return true;
+}
 
 /// \tparam Field  a field of 4 spins; of 2 spins where the vectors have a chirality
 template <field_batch Field>
@@ -23,12 +32,21 @@ class solver_vectors_of final : public solver_vectors {
   int chirality() const override { return chirality_; }
   void get(int n, spinor_configuration& to) const override {
     if (chirality_ == 0) return export_column(to, fields_, n);
-    Field whole(fields_.get_context(), field_shape{4, 3, fields_.shape().sites, 1});
-    put_chirality(whole, view(fields_, n, 1), chirality_);
-    export_column(to, whole, 0);
+    export_column(to, whole(n), 0);
+  }
+  void write(int first, const spinor_array<double>& to) const override {
+    if (chirality_ == 0) return export_array(to, view(fields_, first, to.columns));
+    for (int n = 0; n < to.columns; ++n) export_array(to.part(n, 1), whole(first + n));
   }
 
  private:
+  /// Returns a vector of one chirality with 4 spins.
+  Field whole(int n) const {
+    Field made(fields_.get_context(), field_shape{4, 3, fields_.shape().sites, 1});
+    put_chirality(made, view(fields_, n, 1), chirality_);
+    return made;
+  }
+
   Field fields_;
   int chirality_;
 };

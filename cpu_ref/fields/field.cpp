@@ -180,6 +180,43 @@ void export_column(spinor_configuration& to, const field<T>& x, int column) {
   });
 }
 
+template <class T>
+void require_columns_of_array(const field<T>& x, int columns) {
+  require_dirac_spinors(x);
+  if (x.shape().sites != site_subset::full || columns < 0 || columns > x.columns())
+    throw std::logic_error("an array's spinors are on all sites, in columns that the field has");
+}
+
+template <class T>
+void import_array(field<T>& x, const spinor_array<const double>& from) {
+  require_columns_of_array(x, from.columns);
+  const spin_matrix back = adjoint(from.rotation);
+  const extents& local = x.layout().geometry().local();
+  for (int column = 0; column < from.columns; ++column)
+    for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
+      const spinor<double> psi = read_spinor(from, back, at, local, column);
+      complex<double> numbers[spins * colours];
+      for (int k = 0; k < spins * colours; ++k) numbers[k] = psi(k / colours, k % colours);
+      rotate_spin_basis(numbers, colours);
+      write_lane<T>(x.block(part, b, column) + lane, x.layout().width(), numbers);
+    });
+}
+
+template <class T>
+void export_array(const spinor_array<double>& to, const field<T>& x) {
+  require_columns_of_array(x, to.columns);
+  const extents& local = x.layout().geometry().local();
+  for (int column = 0; column < to.columns; ++column)
+    for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
+      complex<double> numbers[spins * colours];
+      read_lane<T>(numbers, x.block(part, b, column) + lane, x.layout().width());
+      rotate_spin_basis(numbers, colours);
+      spinor<double> psi;
+      for (int k = 0; k < spins * colours; ++k) psi(k / colours, k % colours) = numbers[k];
+      write_spinor(to, psi, at, local, column);
+    });
+}
+
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
@@ -217,6 +254,8 @@ void convert(field<To>& to, const field<From>& from) {
   template int columns_at_once(const field<T>&, int);                                                 \
   template void import_column(field<T>&, int, const spinor_configuration&);                           \
   template void export_column(spinor_configuration&, const field<T>&, int);                           \
+  template void import_array(field<T>&, const spinor_array<const double>&);                           \
+  template void export_array(const spinor_array<double>&, const field<T>&);                           \
   template void convert(field<T>&, const field<double>&);                                             \
   template void convert(field<T>&, const field<float>&);                                              \
   template void convert(field<T>&, const field<half>&);

@@ -13,6 +13,7 @@
 #include "common/algebra/spin_basis.hpp"
 #include "common/concepts.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/spinor_array.hpp"
 #include "cpu_ref/context.hpp"
 #include "cpu_ref/memory/aligned_buffer.hpp"
 
@@ -144,6 +145,13 @@ void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
+/// Copies the columns of an array of a caller, in one pass, to the first columns of x, which has all sites. The bits are
+/// those of import_column.
+template <class T>
+void import_array(field<T>& x, const spinor_array<const double>& from);
+/// Does the inverse.
+template <class T>
+void export_array(const spinor_array<double>& to, const field<T>& x);
 /// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from);

@@ -3,6 +3,7 @@
 
 #include "common/solvers/propagator_solver_of.hpp"
 #include "common/solvers/schur_work.hpp"
+#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/solvers/backend.hpp"
 

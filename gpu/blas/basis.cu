@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/algebra/float_pair.hpp"
 #include "common/algorithms/basis_checks.hpp"
 #include "gpu/blas/basis_tiles.hpp"
 #include "gpu/blas/blas.hpp"
@@ -574,6 +575,7 @@ PLAQUETTE_INSTANTIATE(half)
 PLAQUETTE_INSTANTIATE(float)
 PLAQUETTE_INSTANTIATE(double)
 #undef PLAQUETTE_INSTANTIATE
+template void put_chirality(field<float_pair>&, const field<float_pair>&, int);
 
 #define PLAQUETTE_INSTANTIATE(T)                                                                     \
   template std::vector<complex<double>> inner_products(const field<T>&, const field<T>&);            \

@@ -57,9 +57,12 @@ class device_of_memory {
     if (status != cudaSuccess) (void)cudaGetLastError();  // it is answered for
     if (status != cudaSuccess || (known.type != cudaMemoryTypeDevice && known.type != cudaMemoryTypeManaged))
       refuse(name, known.type == cudaMemoryTypeHost ? "page-locked memory of the host" : "memory of the host");
-    check(cudaSetDevice(known.device));
+    number_ = known.device;
+    check(cudaSetDevice(number_));
     check(cudaDeviceSynchronize());
   }
+
+  int number() const { return number_; }
 
   void copy(void* to, const void* from, std::size_t bytes, const char* name) const {
     const cudaError_t status = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
@@ -73,6 +76,7 @@ class device_of_memory {
 
  private:
   device_kept kept_{};
+  int number_ = 0;
 };
 
 }  // namespace
@@ -87,6 +91,16 @@ void require_memory_of_host(const void* address, const char* name) {
     (void)cudaGetLastError();
   else if (known.type == cudaMemoryTypeDevice)
     refuse_device(name);
+}
+int device_of_caller(const void* begin, std::size_t bytes, const char* name) {
+  const device_of_memory memory(begin, name);
+  cudaPointerAttributes last{};
+  if (bytes > 0 && (cudaPointerGetAttributes(&last, static_cast<const std::byte*>(begin) + bytes - 1) != cudaSuccess ||
+                    last.device != memory.number() || last.type == cudaMemoryTypeUnregistered)) {
+    (void)cudaGetLastError();
+    refuse_length(name, bytes);
+  }
+  return memory.number();
 }
 void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name) {
   device_of_memory(from, name).copy(to, from, bytes, name);
@@ -141,6 +155,10 @@ std::shared_ptr<std::byte> allocate_for_caller(int device, std::size_t bytes) {
 }
 void require_memory_of_host(const void* address, const char* name) {
   if (bytes_of_callers(address) > 0) refuse_device(name);
+}
+int device_of_caller(const void* begin, std::size_t bytes, const char* name) {
+  require_memory_of_callers(begin, bytes, name);
+  return 0;
 }
 void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name) {
   require_memory_of_callers(from, bytes, name);

@@ -15,6 +15,9 @@ std::shared_ptr<std::byte> allocate_for_caller(int device, std::size_t bytes);
 /// Throws input_error for an address in memory of a device that the host cannot read.
 void require_memory_of_host(const void* address, const char* name);
 
+/// Returns the number of the device whose memory a caller's is, after all that is queued there. Throws as below.
+int device_of_caller(const void* begin, std::size_t bytes, const char* name);
+
 /// Copies from, or to, a caller's memory after all that is queued on its device. Throws input_error where it is not
 /// memory of a device, or ends before.
 /// \param name  of the caller's array, for messages

@@ -12,6 +12,7 @@
 #include "common/algebra/spin_basis.hpp"
 #include "common/concepts.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/spinor_array.hpp"
 #include "gpu/context.hpp"
 #include "gpu/fields/scalars.hpp"
 #include "gpu/fields/storage.hpp"
@@ -133,6 +134,15 @@ std::vector<complex<double>> column_numbers(const field<T>& x, int column);
 /// Does the inverse, rounded.
 template <class T>
 void set_column_numbers(field<T>& x, int column, std::span<const complex<double>> numbers);
+
+/// Copies the columns of an array of a caller to the first columns of x, which has all sites; waits. Between the host
+/// and the device the numbers go through two stretches of page-locked memory, one of which is filled or emptied while
+/// the other travels; a kernel changes their order. The bits are those of import_column.
+template <class T>
+void import_array(field<T>& x, const spinor_array<const double>& from);
+/// Does the inverse; waits.
+template <class T>
+void export_array(const spinor_array<double>& to, const field<T>& x);
 
 /// Copies the same numbers in another precision, rounded; shapes agree.
 template <class To, class From>

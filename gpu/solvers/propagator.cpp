@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "common/solvers/propagator_solver_of.hpp"
+#include "gpu/blas/basis.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/backend.hpp"

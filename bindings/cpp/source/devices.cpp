@@ -36,6 +36,8 @@ class on_cpu final : public device_context {
     return cpu::make_overlap_solver(context_, links, settings);
   }
 
+  bool has_room() const override { return true; }
+
  private:
   cpu::context context_;
 };
@@ -55,6 +57,12 @@ class on_gpu final : public device_context {
   std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
                                                   const overlap_settings& settings) const override {
     return gpu::make_overlap_solver(context_, links, settings);
+  }
+
+  bool has_room() const override {
+    const gpu::device_memory memory = gpu::memory_of_device(context_.queue().device());
+    const gpu::memory_pool& pool = context_.workspace();
+    return memory.available + pool.reserved() - pool.in_use() >= memory.total / 4;
   }
 
  private:
@@ -147,6 +155,10 @@ std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& d
 }
 
 #ifdef PLAQUETTE_API_WITH_GPU
+bool is_on_gpu_of(const lattice& on, const void* begin, std::size_t bytes, const char* name) {
+  note_gpu();
+  return gpu::device_of_caller(begin, bytes, name) == gpu::rank_map(on.get()->comm).device_for(on.get()->comm.rank());
+}
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
   note_gpu();
   gpu::copy_from_caller(to, from, bytes, name);
@@ -159,6 +171,10 @@ void require_address_of_host(const void* address, const char* name) {
   if (uses_gpu) gpu::require_memory_of_host(address, name);
 }
 #else
+bool is_on_gpu_of(const lattice& /*on*/, const void* /*begin*/, std::size_t /*bytes*/, const char* /*name*/) {
+  require_gpu();
+  return false;
+}
 void copy_from_gpu(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/, const char* /*name*/) { require_gpu(); }
 void copy_to_gpu(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/, const char* /*name*/) { require_gpu(); }
 void require_address_of_host(const void* /*address*/, const char* /*name*/) {}

@@ -29,6 +29,8 @@ class device_context {
                                                             const multigrid_settings& settings) const = 0;
   virtual std::unique_ptr<plaquette::overlap_solver> make(const links_pointer& links,
                                                           const overlap_settings& settings) const = 0;
+  /// Returns whether a propagator may stay here: on a GPU, whether a quarter of its memory is free.
+  virtual bool has_room() const = 0;
 };
 
 /// Returns a device for a lattice: of the CPU a new one each time, of the GPU the one of that lattice. Throws,
@@ -45,6 +47,9 @@ std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& d
 /// \param name  of the caller's array, for messages
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name);
+/// Returns whether memory of a GPU that is a caller's is of the GPU that this rank of a lattice uses, after all that is
+/// queued there. Throws input_error where it is not memory of a GPU, or ends before.
+bool is_on_gpu_of(const lattice& on, const void* begin, std::size_t bytes, const char* name);
 /// Throws what guarded() makes error(not_available) of where there is no GPU.
 void require_gpu();
 /// Throws input_error for an address on a GPU, once this library uses a GPU.
@@ -57,19 +62,37 @@ class array_on_host {
   /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. It does so
   /// where it is much longer than what it holds, since it is copied whole. Collective.
   /// \param of_a_site  numbers that it holds
-  array_on_host(std::span<Real> given, memory where, const lattice& on, int of_a_site, const char* name)
+  /// \param user       where the numbers are used: an array of its GPU is not copied
+  array_on_host(std::span<Real> given, memory where, const lattice& on, int of_a_site, const char* name,
+                device user = device::cpu)
       : given_(given), name_(name), is_copy_(where == memory::device) {
     on_all_ranks_or_none(on.get()->comm, [&] {
       if (!is_copy_) return require_address_of_host(given_.data(), name_);
       require_gpu();
+      is_in_place_ = user == device::gpu && is_on_gpu_of(on, given_.data(), given_.size_bytes(), name_);
+      if (is_in_place_) return void(is_copy_ = false);
       constexpr std::size_t most = 64;
       const std::int64_t numbers = of_a_site * on.local_volume();
       if (given_.size() / most > static_cast<std::size_t>(numbers))
         throw input_error(std::string(name_) + ": expected an array on a GPU of up to 64 times the " +
                           std::to_string(numbers) + " numbers that it holds, found " + std::to_string(given_.size()));
-      copy_.resize(given_.size());
-      copy_from_gpu(copy_.data(), given_.data(), given_.size_bytes(), name_);
+      copy_to_host();
     });
+  }
+  /// Returns whether the array stays on the GPU that uses it. Its numbers cannot be read here.
+  bool is_in_place() const { return is_in_place_; }
+  /// Returns the array as a library reads or writes it.
+  spinor_array<Real> spinors(int columns, const spinor_layout& layout) {
+    spinor_array<Real> array = described(get().data(), columns, layout);
+    array.is_on_device = is_in_place_;
+    return array;
+  }
+  /// Copies an array that stays on its GPU, to be read.
+  void copy_to_host() {
+    copy_.resize(given_.size());
+    copy_from_gpu(copy_.data(), given_.data(), given_.size_bytes(), name_);
+    is_copy_ = true;
+    is_in_place_ = false;
   }
   std::span<Real> get() { return is_copy_ ? std::span<Real>(copy_) : given_; }
   /// Writes what was changed to where the caller's array is.
@@ -80,7 +103,7 @@ class array_on_host {
  private:
   std::span<Real> given_;
   const char* name_;
-  bool is_copy_;
+  bool is_copy_, is_in_place_ = false;
   std::vector<std::remove_const_t<Real>> copy_{};
 };
 

@@ -78,9 +78,9 @@ void require_same_lattice(const lattice& a, const lattice& b, const char* what) 
                                           " on " + to_string(b.grid()));
 }
 
-spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
-                                 const communicator& comm) {
-  const lattice_geometry& geometry = links.geometry();
+namespace {
+
+source_description description_of(const source& from) {
   source_description inner;
   inner.kind = from.kind == source_kind::gaussian ? plaquette::source_kind::gaussian
                : from.kind == source_kind::point  ? plaquette::source_kind::point
@@ -89,14 +89,32 @@ spinor_configuration make_source(const source& from, int column, const gauge_con
   if (inner.kind == plaquette::source_kind::wall) inner.position = {0, 0, 0, from.position[3]};
   inner.smearing_radius = from.radius;
   inner.smearing_steps = from.steps;
-  require_source_on(inner, geometry.global());
-  const bool has_momentum = from.momentum != std::array<int, 3>{0, 0, 0};
+  return inner;
+}
+
+bool has_momentum(const source& from) { return from.momentum != std::array<int, 3>{0, 0, 0}; }
+
+}  // namespace
+
+void require_source(const source& from, const extents& lattice) {
+  require_source_on(description_of(from), lattice);
   require_momentum(from.momentum, "source");
-  if (has_momentum && from.kind != source_kind::wall)
+  if (has_momentum(from) && from.kind != source_kind::wall)
     throw error(code::unusable_input, "source: only a wall has a momentum, found one for another kind");
+}
+
+std::optional<source_description> library_source(const source& from) {
+  if (has_momentum(from) || is_noise(from.kind) || from.smearing_links) return std::nullopt;
+  return description_of(from);
+}
+
+spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
+                                 const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  require_source(from, geometry.global());
   const auto [spin, colour] = component_of_column(column);
-  spinor_configuration b = cpu::make_source(inner, spin, colour, links, comm);
-  if (has_momentum || is_noise(from.kind))
+  spinor_configuration b = cpu::make_source(description_of(from), spin, colour, links, comm);
+  if (has_momentum(from) || is_noise(from.kind))
 #pragma omp parallel for schedule(static)
     for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
       const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
@@ -218,32 +236,50 @@ void require_spinors(std::span<const double> numbers, bool is_read, int columns,
   on_all_ranks_or_none(here.comm, [&] { require_here(numbers, is_read, columns, layout, here.geometry, name); });
 }
 
+namespace {
+
+template <class Real>
+spinor_array<Real> described_array(Real* numbers, int columns, const spinor_layout& layout) {
+  return {.numbers = numbers,
+          .columns = columns,
+          .places = {.first = layout.first,
+                     .site = layout.site,
+                     .spin = layout.spin,
+                     .colour = layout.colour,
+                     .imaginary = layout.imaginary,
+                     .column = layout.column,
+                     .of_sites = layout.places},
+          .rotates = layout.basis != gamma_basis::degrand_rossi,
+          .rotation = basis_rotation(inner(layout.basis))};
+}
+
+}  // namespace
+
+spinor_array<double> described(double* numbers, int columns, const spinor_layout& layout) {
+  return described_array(numbers, columns, layout);
+}
+spinor_array<const double> described(const double* numbers, int columns, const spinor_layout& layout) {
+  return described_array(numbers, columns, layout);
+}
+
 void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout) {
   const lattice_geometry& geometry = x.geometry();
-  const spin_matrix back = adjoint(basis_rotation(inner(layout.basis)));
-  const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+  const spinor_array<const double> array = described(numbers.data(), column + 1, layout);
+  const spin_matrix back = adjoint(array.rotation);
 #pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    spinor<double> here;
-    for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {
-      here(s, c) = {numbers[static_cast<std::size_t>(place)],
-                    numbers[static_cast<std::size_t>(place + layout.imaginary)]};
-    });
-    x.at_site(site) = rotates ? back * here : here;
+    const coordinate at = geometry.local_coordinate(site);
+    x(at) = read_spinor(array, back, at, geometry.local(), column);
   }
 }
 
 void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout) {
   const lattice_geometry& geometry = x.geometry();
-  const spin_matrix there = basis_rotation(inner(layout.basis));
-  const bool rotates = layout.basis != gamma_basis::degrand_rossi;
+  const spinor_array<double> array = described(numbers.data(), column + 1, layout);
 #pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    const spinor<double> here = rotates ? there * x.at_site(site) : x.at_site(site);
-    for_each_component(layout, place_of_site(layout, geometry, site, column), [&](int s, int c, std::int64_t place) {
-      numbers[static_cast<std::size_t>(place)] = here(s, c).re;
-      numbers[static_cast<std::size_t>(place + layout.imaginary)] = here(s, c).im;
-    });
+    const coordinate at = geometry.local_coordinate(site);
+    write_spinor(array, x(at), at, geometry.local(), column);
   }
 }
 

@@ -44,15 +44,69 @@ code solve_report::outcome() const {
   return stopped ? code::no_convergence : code::not_verified;
 }
 
+solution_columns::solution_columns(const lattice& on, device where, std::vector<batch> batches)
+    : count_(0), on_(on), where_(where), batches_(std::move(batches)) {
+  for (const batch& b : batches_) count_ += b.used;
+}
+
+solution_columns::~solution_columns() { leave_device(); }
+
+void solution_columns::leave_device() {
+  if (batches_.empty()) return;
+  const auto turn = turn_on(*on_, where_);
+  batches_.clear();
+}
+
+bool solution_columns::are_on_gpu() const { return !batches_.empty() && where_ == device::gpu; }
+
+const std::vector<spinor_configuration>& solution_columns::on_host() const {
+  const std::lock_guard one_at_a_time(busy_);
+  if (on_host_) return *on_host_;
+  std::vector<spinor_configuration> columns(static_cast<std::size_t>(count_),
+                                            spinor_configuration(on_->get()->geometry));
+  const auto turn = turn_on(*on_, where_);
+  std::size_t column = 0;
+  for (const batch& b : batches_)
+    for (int n = 0; n < b.used; ++n) b.vectors->get(n, columns[column++]);
+  return on_host_.emplace(std::move(columns));
+}
+
+std::span<spinor_configuration> solution_columns::with_ghosts() {
+  on_host();
+  return *on_host_;
+}
+
+void solution_columns::write(const spinor_array<double>& to) const {
+  if (!batches_.empty()) {
+    const auto turn = turn_on(*on_, where_);
+    int column = 0;
+    for (const batch& b : batches_) {
+      b.vectors->write(0, to.part(column, b.used));
+      column += b.used;
+    }
+    return;
+  }
+  const std::vector<spinor_configuration>& columns = on_host();
+  for (int n = 0; n < count_; ++n) {
+    const spinor_configuration& x = columns[static_cast<std::size_t>(n)];
+    const lattice_geometry& geometry = x.geometry();
+#pragma omp parallel for schedule(static)
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+      const coordinate at = geometry.local_coordinate(site);
+      write_spinor(to, x(at), at, geometry.local(), n);
+    }
+  }
+}
+
 const solve_report& propagator::report() const { return state_->report; }
 const api::source& propagator::from() const { return state_->from; }
 const lattice& propagator::on() const { return state_->on; }
 
 std::vector<double> propagator::pion() const {
-  return guarded(state_->on, [&] { return cpu::pion_correlator(state_->columns, state_->on.get()->comm); });
+  return guarded(state_->on, [&] { return cpu::pion_correlator(state_->columns(), state_->on.get()->comm); });
 }
 std::vector<double> propagator::rho() const {
-  return guarded(state_->on, [&] { return cpu::rho_correlator(state_->columns, state_->on.get()->comm); });
+  return guarded(state_->on, [&] { return cpu::rho_correlator(state_->columns(), state_->on.get()->comm); });
 }
 
 spin_matrix gamma_of(meson number) {
@@ -80,7 +134,7 @@ std::vector<std::complex<double>> propagator::correlator(meson number, const std
   return guarded(state_->on, [&] {
     require_momentum(momentum, "correlator");
     return of_standard(
-        cpu::momentum_correlator(state_->columns, gamma_of(number), momentum, state_->on.get()->comm, direction));
+        cpu::momentum_correlator(state_->columns(), gamma_of(number), momentum, state_->on.get()->comm, direction));
   });
 }
 
@@ -88,17 +142,17 @@ std::vector<std::complex<double>> propagator::nucleon(int parity, const std::arr
   return guarded(state_->on, [&] {
     require_momentum(momentum, "nucleon");
     return of_standard(
-        cpu::nucleon_correlator(state_->columns, state_->columns, parity, momentum, state_->on.get()->comm));
+        cpu::nucleon_correlator(state_->columns(), state_->columns(), parity, momentum, state_->on.get()->comm));
   });
 }
 
 propagator propagator::smeared_sink(const gauge_field& links, double radius, int steps) const {
   return guarded(state_->on, [&] {
     require_same_lattice(state_->on, links.on(), "smeared sink");
-    auto s = std::make_shared<propagator::state>(*state_);
-    for (spinor_configuration& column : s->columns)
-      column = cpu::gaussian_smeared(column, *links.get()->links, radius, steps, s->on.get()->comm);
-    return propagator(std::move(s));
+    std::vector<spinor_configuration> smeared;
+    for (const spinor_configuration& column : state_->columns())
+      smeared.push_back(cpu::gaussian_smeared(column, *links.get()->links, radius, steps, state_->on.get()->comm));
+    return propagator(std::make_shared<const state>(state_->on, state_->from, state_->report, std::move(smeared)));
   });
 }
 
@@ -107,7 +161,7 @@ void propagator::write(const std::string& file, propagator_style style, bool rep
     require_name(file);
     const communicator& comm = state_->on.get()->comm;
     std::array<double, 1> size{0.0};  // of all numbers: not finite where one of them is not, or is beyond 1e150
-    for (const spinor_configuration& column : state_->columns)
+    for (const spinor_configuration& column : state_->columns())
       for (std::int64_t site = 0; site < column.geometry().local_volume(); ++site)
         size[0] += norm2(column.at_site(site));
     comm.sum(std::span(size));
@@ -118,7 +172,7 @@ void propagator::write(const std::string& file, propagator_style style, bool rep
         style == propagator_style::etmc ? plaquette::propagator_style::etmc : plaquette::propagator_style::scidac;
     options.existing = replace ? existing_file::replace : existing_file::keep;
     options.information = "Plaquette " PLAQUETTE_VERSION ": " + report().verdict().text;
-    write_lime_propagator(file, state_->columns, options, comm);
+    write_lime_propagator(file, state_->columns(), options, comm);
   });
 }
 
@@ -132,10 +186,12 @@ propagator propagator::read(const lattice& on, const std::string& file) {
 
 void propagator::copy_to(std::span<double> numbers, const spinor_layout& layout) const {
   guarded(state_->on, [&] {
-    const int columns = static_cast<int>(state_->columns.size());
-    array_on_host<double> to(numbers, layout.memory, state_->on, spinor_reals * columns, "array for a propagator");
+    const solution_columns& solved = *state_->solved;
+    const int columns = solved.count();
+    array_on_host<double> to(numbers, layout.memory, state_->on, spinor_reals * columns, "array for a propagator",
+                             solved.are_on_gpu() ? device::gpu : device::cpu);
     require_spinors(to.get(), false, columns, layout, state_->on, "array for a propagator");
-    for (int n = 0; n < columns; ++n) put_spinor(to.get(), state_->columns[static_cast<std::size_t>(n)], n, layout);
+    solved.write(to.spinors(columns, layout));
     to.put();
   });
 }

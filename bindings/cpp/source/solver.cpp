@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 
 #include "bindings/cpp/source/devices.hpp"
 #include "bindings/cpp/source/state.hpp"
@@ -37,48 +41,55 @@ plaquette::precision inner(precision p) {
   throw error(code::unusable_input, "precision: expected double, single or half");
 }
 
-/// What solves a batch of right-hand sides on even sites; the solutions are fetched one by one.
+/// Right-hand sides of a call: columns of a source that the library makes, those of a caller's array, or fields of the
+/// host.
+struct right_hand_sides {
+  int count;
+  std::optional<source_description> made{};
+  std::optional<spinor_array<const double>> array{};
+  const fields* of_host = nullptr;
+};
+
+/// What solves a batch of right-hand sides, and keeps the solutions where it has its fields.
 class batch_solver {
  public:
   virtual ~batch_solver() = default;
-  virtual schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
-                             const stopping_rule& rule) = 0;
+  /// Takes some of the right-hand sides. Returns false if those of an array in memory of a GPU must be looked at.
+  virtual bool take(const right_hand_sides& b, int first, int count) = 0;
+  virtual schur_report solve(const stopping_rule& rule) = 0;
+  virtual vectors_handle solutions() = 0;
 };
 
-class krylov_batches final : public batch_solver {
+/// \tparam Solver  propagator_solver or multigrid_solver
+template <class Solver>
+class batches_of final : public batch_solver {
  public:
-  krylov_batches(std::unique_ptr<plaquette::propagator_solver> solver, const lattice_geometry& geometry)
+  batches_of(std::unique_ptr<Solver> solver, const lattice_geometry& geometry)
       : solver_(std::move(solver)), nothing_(geometry) {}
-  schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
-                     const stopping_rule& rule) override {
-    const int used = static_cast<int>(b.size());
-    for (int n = 0; n < solver_->settings().columns; ++n)
-      solver_->set_source(n, n < used ? b[static_cast<std::size_t>(n)] : nothing_);
-    schur_report report = solver_->solve(rule).report;
-    for (int n = 0; n < used; ++n) solver_->get_solution(n, x[static_cast<std::size_t>(n)]);
-    return report;
+
+  bool take(const right_hand_sides& b, int first, int count) override {
+    if (b.made) {
+      std::vector<int> components(static_cast<std::size_t>(count));
+      std::iota(components.begin(), components.end(), first);
+      solver_->make_sources(*b.made, components, {1.0, 0.0});
+      return true;
+    }
+    if (b.array) return solver_->set_sources(b.array->part(first, count));
+    int room = count;
+    if constexpr (std::is_same_v<Solver, plaquette::multigrid_solver>)
+      solver_->resize(count);
+    else
+      room = solver_->settings().columns;
+    for (int n = 0; n < room; ++n)
+      solver_->set_source(n, n < count ? (*b.of_host)[static_cast<std::size_t>(first + n)] : nothing_);
+    return true;
   }
+  schur_report solve(const stopping_rule& rule) override { return solver_->solve(rule).report; }
+  vectors_handle solutions() override { return solver_->solutions(); }
 
  private:
-  std::unique_ptr<plaquette::propagator_solver> solver_;
+  std::unique_ptr<Solver> solver_;
   spinor_configuration nothing_;  ///< fills a batch, and costs no iteration
-};
-
-class multigrid_batches final : public batch_solver {
- public:
-  explicit multigrid_batches(std::unique_ptr<plaquette::multigrid_solver> solver) : solver_(std::move(solver)) {}
-  schur_report solve(std::span<const spinor_configuration> b, std::span<spinor_configuration> x,
-                     const stopping_rule& rule) override {
-    const int used = static_cast<int>(b.size());
-    solver_->resize(used);
-    for (int n = 0; n < used; ++n) solver_->set_source(n, b[static_cast<std::size_t>(n)]);
-    schur_report report = solver_->solve(rule).report;
-    for (int n = 0; n < used; ++n) solver_->get_solution(n, x[static_cast<std::size_t>(n)]);
-    return report;
-  }
-
- private:
-  std::unique_ptr<plaquette::multigrid_solver> solver_;
 };
 
 }  // namespace
@@ -103,6 +114,7 @@ struct solver::state {
   device where;
   int width;        ///< right-hand sides of a batch
   double roundoff;  ///< of the solution
+  std::shared_ptr<const device_context> library{};
   double setup_seconds = 0.0;
   std::unique_ptr<batch_solver> batches{};
   std::mutex busy{};
@@ -114,46 +126,71 @@ struct solver::state {
 
   const lattice::state& on() const { return *links.on().get(); }
 
-  /// Solves all columns and judges what it returns.
-  solve_report solve(fields& x, const fields& b, const rule& wanted) {
-    const std::lock_guard one_at_a_time(busy);
-    solve_report result;
+  /// All columns, not judged.
+  struct solved_columns {
+    solve_report report{};
+    std::vector<std::size_t> updates{};  ///< of each column's residual, by its solver
+    std::vector<solution_columns::batch> x{};
+    bool may_stay = true;  ///< there is room on the device
+  };
+
+  /// Solves all columns.
+  /// \param look  is called, collectively, if numbers of an array of a GPU may not be finite; throws if they are not
+  solved_columns solve(const right_hand_sides& b, const rule& wanted, const std::function<void()>& look) {
+    solved_columns result;
     const stopwatch solving;
-    std::vector<std::size_t> updates;
-    {
+    stopping_rule how;
+    how.tolerance = wanted.tolerance;
+    how.limit = wanted.iteration_limit;
+    how.interrupted = stops_of_call::question();
+    for (int first = 0; first < b.count; first += width) {
       const auto turn = turn_on(links.on(), where);
-      stopping_rule how;
-      how.tolerance = wanted.tolerance;
-      how.limit = wanted.iteration_limit;
-      how.interrupted = stops_of_call::question();
-      for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(width)) {
-        const std::size_t count = std::min(static_cast<std::size_t>(width), b.size() - first);
-        const schur_report report =
-            batches->solve(std::span(b).subspan(first, count), std::span(x).subspan(first, count), how);
-        stops_of_call::leave();
-        for (std::size_t n = 0; n < count; ++n) {
-          const column_report& c = report.columns[n];
-          result.columns.push_back({.iterated = c.residual,
-                                    .device = report.true_residuals[n],
-                                    .reference = nan,
-                                    .tolerance = 0.0,
-                                    .iterations = c.iterations,
-                                    .passed = false,
-                                    .status = name(c.status)});
-          updates.push_back(c.updates.size());
-        }
+      const int count = std::min(width, b.count - first);
+      std::array<double, 1> unclear{batches->take(b, first, count) ? 0.0 : 1.0};
+      on().comm.maximum(std::span(unclear));
+      if (unclear[0] > 0.0) look();
+      const schur_report report = batches->solve(how);
+      stops_of_call::leave();
+      result.x.push_back({batches->solutions(), count});
+      for (int n = 0; n < count; ++n) {
+        const column_report& c = report.columns[static_cast<std::size_t>(n)];
+        result.report.columns.push_back({.iterated = c.residual,
+                                         .device = report.true_residuals[static_cast<std::size_t>(n)],
+                                         .reference = nan,
+                                         .tolerance = 0.0,
+                                         .iterations = c.iterations,
+                                         .passed = false,
+                                         .status = name(c.status)});
+        result.updates.push_back(c.updates.size());
       }
     }
-    result.seconds = solving.seconds();
-    const stopwatch judging;
-    if (wanted.judge) judge(result.columns, x, b, wanted.tolerance, updates);
-    result.judging_seconds = judging.seconds();
+    result.may_stay = library->has_room();
+    result.report.seconds = solving.seconds();
     return result;
+  }
+
+  /// Solves all columns, judges them where that is wanted, and returns them.
+  /// \param host_sources  returns the right-hand sides for the judge
+  propagator solve(const api::source& from, const right_hand_sides& b, const rule& wanted,
+                   const std::function<fields()>& host_sources) {
+    const std::lock_guard one_at_a_time(busy);
+    solved_columns solved = solve(b, wanted, [] {});
+    const stopwatch leaving;
+    const auto x = std::make_shared<solution_columns>(links.on(), where, std::move(solved.x));
+    if (!solved.may_stay) {
+      x->on_host();
+      x->leave_device();
+    }
+    solved.report.seconds += leaving.seconds();
+    const stopwatch judging;
+    if (wanted.judge) judge(solved.report.columns, x->with_ghosts(), host_sources(), wanted.tolerance, solved.updates);
+    solved.report.judging_seconds = judging.seconds();
+    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(solved.report), x));
   }
 
   /// Judges columns with the textbook operator.
   /// \param updates  of each column's residual, by its solver
-  void judge(std::vector<column_result>& columns, fields& x, const fields& b, double tolerance,
+  void judge(std::vector<column_result>& columns, std::span<spinor_configuration> x, const fields& b, double tolerance,
              const std::vector<std::size_t>& updates) const {
     const communicator& comm = on().comm;
     const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, *links.get()->links, quarks, comm);
@@ -186,10 +223,11 @@ propagator solver::solve(const source& from, const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
     const gauge_field& links = state_->links;
-    const fields b = sources_of(from, links);
-    fields x(b.size(), spinor_configuration(links.on().get()->geometry));
-    solve_report report = state_->solve(x, b, wanted);
-    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
+    require_source(from, links.on().get()->geometry.global());
+    right_hand_sides b{.count = spin_colours, .made = library_source(from)};
+    fields made;
+    if (!b.made) made = sources_of(from, links), b.of_host = &made;
+    return state_->solve(from, b, wanted, [&] { return b.made ? sources_of(from, links) : std::move(made); });
   });
 }
 
@@ -206,7 +244,7 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
                                             std::to_string(geometry.global()[3] - 1) + ", found " +
                                             std::to_string(time));
     const spin_matrix vertex = gamma_of(gamma);
-    fields b = through.get()->columns, x(b.size(), spinor_configuration(geometry));
+    fields b = through.get()->columns();
     for (spinor_configuration& column : b)
 #pragma omp parallel for schedule(static)
       for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
@@ -214,10 +252,13 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
         spinor<double>& value = column.at_site(site);
         value = at[3] == time ? plane_wave(momentum, at, geometry.global()) * (vertex * value) : spinor<double>{};
       }
-    solve_report report = state_->solve(x, b, wanted);
-    if (!through.verdict().passed)
-      for (column_result& c : report.columns) c.passed = false, c.status = "made of a propagator that did not pass";
-    return propagator(std::make_shared<const propagator::state>(on, through.from(), std::move(report), std::move(x)));
+    propagator quark = state_->solve(through.from(), {.count = static_cast<int>(b.size()), .of_host = &b}, wanted,
+                                     [&] { return std::move(b); });
+    if (through.verdict().passed) return quark;
+    solve_report report = quark.report();
+    for (column_result& c : report.columns) c.passed = false, c.status = "made of a propagator that did not pass";
+    return propagator(
+        std::make_shared<const propagator::state>(on, through.from(), std::move(report), quark.get()->solved));
   });
 }
 
@@ -227,7 +268,7 @@ propagator solver::judged(const propagator& quark, const source& from, const api
     const gauge_field& links = state_->links;
     require_same_lattice(links.on(), quark.on(), "propagator");
     const fields b = sources_of(from, links);
-    fields x = quark.get()->columns;
+    fields x = quark.get()->columns();  // the ghosts are filled
     solve_report report;
     const stopwatch judging;
     report.columns.assign(b.size(), {.iterated = nan,
@@ -239,7 +280,8 @@ propagator solver::judged(const propagator& quark, const source& from, const api
                                      .status = "converged"});
     state_->judge(report.columns, x, b, wanted.tolerance, std::vector<std::size_t>(b.size(), 0));
     report.judging_seconds = judging.seconds();
-    return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(report), std::move(x)));
+    return propagator(
+        std::make_shared<const propagator::state>(links.on(), from, std::move(report), quark.get()->solved));
   });
 }
 
@@ -249,15 +291,34 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
     require_rule(wanted);
     require_columns(columns);
     const lattice& on = state_->links.on();
-    array_on_host<const double> from(b, layout.memory, on, spinor_reals * columns, "right-hand sides");
-    array_on_host<double> to(x, layout.memory, on, spinor_reals * columns, "solutions");
-    require_spinors(from.get(), true, columns, layout, on, "right-hand sides");
+    array_on_host<const double> from(b, layout.memory, on, spinor_reals * columns, "right-hand sides", state_->where);
+    array_on_host<double> to(x, layout.memory, on, spinor_reals * columns, "solutions", state_->where);
+    const auto require_numbers = [&] {
+      require_spinors(from.get(), !from.is_in_place(), columns, layout, on, "right-hand sides");
+    };
+    require_numbers();
     require_spinors(to.get(), false, columns, layout, on, "solutions");
-    fields sources(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry)), solutions(sources);
-    for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], from.get(), n, layout);
-    solve_report report = state_->solve(solutions, sources, wanted);
-    for (int n = 0; n < columns; ++n) put_spinor(to.get(), solutions[static_cast<std::size_t>(n)], n, layout);
+    const std::lock_guard one_at_a_time(state_->busy);
+    state::solved_columns solved =
+        state_->solve({.count = columns, .array = from.spinors(columns, layout)}, wanted, [&] {
+          if (from.is_in_place()) from.copy_to_host();
+          require_numbers();
+        });
+    const stopwatch leaving;
+    solution_columns found(on, state_->where, std::move(solved.x));
+    fields sources;
+    if (wanted.judge) {  // before the solutions are written: the caller may have given one array for both
+      if (from.is_in_place()) from.copy_to_host();
+      sources.assign(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry));
+      for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], from.get(), n, layout);
+    }
+    found.write(to.spinors(columns, layout));
     to.put();
+    solve_report report = std::move(solved.report);
+    report.seconds += leaving.seconds();
+    const stopwatch judging;
+    if (wanted.judge) state_->judge(report.columns, found.with_ghosts(), sources, wanted.tolerance, solved.updates);
+    report.judging_seconds = judging.seconds();
     return report;
   });
 }
@@ -275,8 +336,9 @@ solver make_propagator_solver(const gauge_field& links, const action& quarks, co
     auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
                                              unit_roundoff(settings.outer));
     const auto turn = turn_on(links.on(), options.device);
-    s->batches = std::make_unique<krylov_batches>(
-        open_device(links.on(), options.device)->make(links.get()->links, settings), links.on().get()->geometry);
+    s->library = open_device(links.on(), options.device);
+    s->batches = std::make_unique<batches_of<plaquette::propagator_solver>>(
+        s->library->make(links.get()->links, settings), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
   });
@@ -317,10 +379,11 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
                                              unit_roundoff(plaquette::precision::double_));
     const auto turn = turn_on(links.on(), options.device);
-    auto made = open_device(links.on(), options.device)->make(links.get()->links, settings);
+    s->library = open_device(links.on(), options.device);
+    auto made = s->library->make(links.get()->links, settings);
     made->set_up(parameters);
     if (options.tune.value_or(on_gpu)) made->tune({.columns = options.columns});
-    s->batches = std::make_unique<multigrid_batches>(std::move(made));
+    s->batches = std::make_unique<batches_of<plaquette::multigrid_solver>>(std::move(made), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
   });
@@ -357,20 +420,17 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
                            bool dagger) const {
   guarded(state_->links.on(), [&] {
     const lattice& on = state_->links.on();
-    array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input");
-    array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output");
-    require_spinors(from.get(), true, 1, layout, on, "operator's input");
+    array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input", state_->where);
+    array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output", state_->where);
+    require_spinors(from.get(), !from.is_in_place(), 1, layout, on, "operator's input");
     require_spinors(to.get(), false, 1, layout, on, "operator's output");
-    spinor_configuration x(on.get()->geometry), y(x);
-    take_spinor(x, from.get(), 0, layout);
     {
       const std::lock_guard one_at_a_time(state_->busy);
       const auto turn = turn_on(on, state_->where);
-      state_->m->set_input(0, x);
+      state_->m->set_inputs(from.spinors(1, layout));
       state_->m->apply(dagger);
-      state_->m->get_output(0, y);
+      state_->m->get_outputs(to.spinors(1, layout));
     }
-    put_spinor(to.get(), y, 0, layout);
     to.put();
   });
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,9 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/source_description.hpp"
+#include "common/lattice/spinor_array.hpp"
+#include "common/solvers/solver_vectors.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "plaquette/plaquette.hpp"
 
@@ -119,11 +123,57 @@ struct gauge_field::state {
   std::string remark{};
 };
 
+/// Columns of a propagator where a solver left them. The host gets its own when it asks for the first time.
+class solution_columns {
+ public:
+  /// Vectors of one library, the first `used` of which are columns.
+  struct batch {
+    vectors_handle vectors;
+    int used;
+  };
+
+  explicit solution_columns(std::vector<spinor_configuration> columns)
+      : count_(static_cast<int>(columns.size())), on_host_(std::move(columns)) {}
+  /// \param where  the vectors are
+  solution_columns(const lattice& on, device where, std::vector<batch> batches);
+  ~solution_columns();
+  solution_columns(const solution_columns&) = delete;
+  solution_columns& operator=(const solution_columns&) = delete;
+
+  int count() const { return count_; }
+  /// Returns canonical fields. Safe with several threads.
+  const std::vector<spinor_configuration>& on_host() const;
+  /// Returns them with ghosts that a judge may fill. For the one who made this object, before others have it.
+  std::span<spinor_configuration> with_ghosts();
+  /// Copies the columns to an array of the host, or of their GPU.
+  void write(const spinor_array<double>& to) const;
+  /// Returns whether an array of the GPU of the lattice can be written.
+  bool are_on_gpu() const;
+  /// Leaves the device; the host has them from here on.
+  void leave_device();
+
+ private:
+  int count_;
+  std::optional<lattice> on_{};
+  device where_ = device::cpu;
+  std::vector<batch> batches_{};
+  mutable std::mutex busy_{};
+  mutable std::optional<std::vector<spinor_configuration>> on_host_{};
+};
+
 struct propagator::state {
+  state(const lattice& on_, const api::source& from_, solve_report report_,
+        std::shared_ptr<const solution_columns> solved_)
+      : on(on_), from(from_), report(std::move(report_)), solved(std::move(solved_)) {}
+  state(const lattice& on_, const api::source& from_, solve_report report_, std::vector<spinor_configuration> columns)
+      : state(on_, from_, std::move(report_), std::make_shared<const solution_columns>(std::move(columns))) {}
+
   lattice on;
   api::source from;
   solve_report report;
-  std::vector<spinor_configuration> columns;
+  std::shared_ptr<const solution_columns> solved;
+
+  const std::vector<spinor_configuration>& columns() const { return solved->on_host(); }
 };
 
 /// Returns the ranks of a communicator of MPI; without one, this process alone. Throws error(unusable_input) for one
@@ -160,6 +210,14 @@ void require_spinors(std::span<const double> numbers, bool is_read, int columns,
                      const lattice& on, const char* name);
 void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout);
 void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout);
+/// Returns the library's description of an array that require_spinors has seen. The layout must live as long.
+spinor_array<double> described(double* numbers, int columns, const spinor_layout& layout);
+spinor_array<const double> described(const double* numbers, int columns, const spinor_layout& layout);
+/// Returns the library's words for a source that it makes where fields live; none for momenta, noise and links of its
+/// own.
+std::optional<source_description> library_source(const source& from);
+/// Throws error(unusable_input) where a source does not fit on a lattice.
+void require_source(const source& from, const extents& lattice);
 
 }  // namespace v1
 }  // namespace plaquette::api
