@@ -88,6 +88,7 @@ series source_solves::solve_all(bool by_multigrid, int batch) {
     std::iota(columns.begin(), columns.end(), first);
     solve_batch(all, columns, gives_answer);
   }
+  judge_waiting(all.sources, gives_answer);
   if (gives_answer && (std::ssize(all.sources) != rhs || !all.solved(options_.tolerance()))) solutions_.clear();
   if (!run_.control.stopped()) measure_power(all, batch);
   return all;
@@ -117,8 +118,9 @@ void source_solves::solve_batch(series& all, const std::vector<int>& columns, bo
     s.seconds = solved.seconds / static_cast<double>(columns.size());
     s.iterated = c.residual;
     s.device = solved.report.true_residuals[k];
-    s.reference = judged(columns[k], static_cast<int>(k), keep);
     all.sources.push_back(s);
+    await_judge(all.sources.size() - 1, columns[k], static_cast<int>(k));
+    if (std::ssize(waiting_) == judged_at_once) judge_waiting(all.sources, keep);
   }
   find_errors(std::span(all.sources).subspan(begin));
 }
@@ -189,24 +191,39 @@ multigrid_solve_report source_solves::solve(bool by_multigrid, const stopping_ru
   return solved;
 }
 
-/// Returns the residual of the solution at a place by the textbook operator, which had no part in the solve. The
-/// source's phase is taken away before. Notes how far |x| is from that which was read before the clock stopped.
-double source_solves::judged(int column, int place, bool keep) {
+/// Copies the solution at a place, and its source, for the judge. The source's phase is taken away. Notes how far |x|
+/// is from the norm that was read before the clock stopped.
+void source_solves::await_judge(std::size_t source, int column, int place) {
   const auto [spin, colour] = component_of_column(column);
-  const auto b = cpu::make_source(source_, spin, colour, gauge_.links, run_.world);
-  spinor_configuration x(run_.geometry);
+  const std::size_t n = waiting_.size();
+  if (n == x_.size()) {
+    x_.emplace_back(run_.geometry);
+    b_.emplace_back(run_.geometry);
+  }
+  spinor_configuration& x = x_[n];
+  b_[n] = cpu::make_source(source_, spin, colour, gauge_.links, run_.world);
   solver_.get_solution(place, x);
   const double norm = norm_of(x, run_.world), read = norms_.at(static_cast<std::size_t>(place));
   keep_largest(norms_apart_, norm == read ? 0.0 : std::abs(read / norm - 1.0));
   const complex<double> back = conj(phase_);
   cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = back * x(at); });
-  const bit_sum bits = bits_of(x);
-  const double residual = cpu::textbook::relative_residual(b, x, gauge_.links, options_.shared.action, run_.world);
-  if (keep && !solutions_.empty()) {
-    solutions_[static_cast<std::size_t>(column)] = std::move(x);
-    judged_[static_cast<std::size_t>(column)] = bits;
+  waiting_.push_back({source, column});
+}
+
+/// Judges the columns that wait by the textbook operator, which had no part in the solves.
+/// \param sources  get the residuals
+void source_solves::judge_waiting(std::vector<source_result>& sources, bool keep) {
+  const std::size_t count = waiting_.size();
+  const bool keeps = keep && !solutions_.empty();
+  for (std::size_t n = 0; keeps && n < count; ++n)
+    judged_[static_cast<std::size_t>(waiting_[n].column)] = bits_of(x_[n]);
+  const std::vector<double> residuals = cpu::textbook::relative_residuals(
+      std::span(b_).first(count), std::span(x_).first(count), gauge_.links, options_.shared.action, run_.world);
+  for (std::size_t n = 0; n < count; ++n) {
+    sources[waiting_[n].source].reference = residuals[n];
+    if (keeps) std::swap(solutions_[static_cast<std::size_t>(waiting_[n].column)], x_[n]);
   }
-  return residual;
+  waiting_.clear();
 }
 
 /// M e = r for the residuals that are left: |e| / |r|. (Clark et al., table 3: error by a double solve.)
@@ -260,7 +277,10 @@ solve_profile source_solves::profile() {
   norms_ = solver_.solution_norms();
   run_.progress.clear();
   if (run_.control.stopped()) return found;
-  const double residual = judged(0, 0, false);
+  std::vector<source_result> one(1);
+  await_judge(0, 0, 0);
+  judge_waiting(one, false);
+  const double residual = one.front().reference;
   run_.result.checks.add("residual of the full system, profiled solve", residual, options_.tolerance());
   return found;
 }

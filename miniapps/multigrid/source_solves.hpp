@@ -43,7 +43,8 @@ class source_solves {
   stopping_rule rule_of(double tolerance, int limit);
   multigrid_solve_report solve(bool by_multigrid);
   multigrid_solve_report solve(bool by_multigrid, const stopping_rule& rule);
-  double judged(int column, int place, bool keep);
+  void await_judge(std::size_t source, int column, int place);
+  void judge_waiting(std::vector<source_result>& sources, bool keep);
   void find_errors(std::span<source_result> sources);
   void measure_power(series& all, int batch);
 
@@ -57,8 +58,16 @@ class source_solves {
   std::vector<double> norms_{};      ///< |x| of the last solve, read before the clock stopped
   double norms_apart_ = 0.0;         ///< the largest relative difference to those of the solutions that were judged
   complex<double> phase_{1.0, 0.0};  ///< of the sources in the solver
-  cpu::propagator solutions_;        ///< of the first series, in the order of the columns
-  std::vector<bit_sum> judged_;      ///< of these, when they were judged
+  /// A solution that the judge has not seen: its place among the sources of the series, and its column.
+  struct waiting_solution {
+    std::size_t source;
+    int column;
+  };
+  static constexpr int judged_at_once = 4;  ///< for these the textbook makes the clover leaves once
+  std::vector<waiting_solution> waiting_;
+  std::vector<spinor_configuration> b_, x_;  ///< sources and solutions of those that wait; kept for the next ones
+  cpu::propagator solutions_;                ///< of the first series, in the order of the columns
+  std::vector<bit_sum> judged_;              ///< of these, when they were judged
 };
 
 /// Returns a figure a series, for the rule that no figure exceeds what the machine can give. A solve by multigrid has

@@ -277,6 +277,7 @@ TEST(OverlapSolver, refuses_what_is_not_its_own) {
     int count() const override { return 1; }
     int chirality() const override { return 0; }
     void get(int, spinor_configuration&) const override {}
+    void write(int /*first*/, const spinor_array<double>& /*to*/) const override {}
   };
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {});

@@ -350,6 +350,8 @@ class drifting_solver final : public propagator_solver {
   explicit drifting_solver(propagator_solver& sound) : sound_(sound) {}
   const propagator_settings& settings() const override { return sound_.settings(); }
   void set_source(int column, const spinor_configuration& b) override { sound_.set_source(column, b); }
+  bool set_sources(const spinor_array<const double>& b) override { return sound_.set_sources(b); }
+  vectors_handle solutions() override { return sound_.solutions(); }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     sound_.make_sources(source, components, phase);

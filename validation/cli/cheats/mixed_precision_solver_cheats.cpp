@@ -69,6 +69,8 @@ class faulty_solver final : public propagator_solver {
       : honest_(std::move(honest)), geometry_(geometry) {}
   const propagator_settings& settings() const override { return honest_->settings(); }
   void set_source(int column, const spinor_configuration& b) override { honest_->set_source(column, b); }
+  bool set_sources(const spinor_array<const double>& b) override { return honest_->set_sources(b); }
+  vectors_handle solutions() override { return honest_->solutions(); }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     is_timed_ = !(phase.re == 1.0 && phase.im == 0.0);

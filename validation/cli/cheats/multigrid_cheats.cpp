@@ -62,6 +62,8 @@ class cheating_solver final : public multigrid_solver {
 
   void resize(int columns) override { honest_->resize(columns); }
   void set_source(int column, const spinor_configuration& b) override { honest_->set_source(column, b); }
+  bool set_sources(const spinor_array<const double>& b) override { return honest_->set_sources(b); }
+  vectors_handle solutions() override { return honest_->solutions(); }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     phase_ = phase;
