@@ -170,12 +170,13 @@ ROWS = [
     ("overlap-propagator", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
 ]
 
-#: What a program that computes these always has in its observables.
+#: What a program that computes these always has in its observables: (program, schema version, when, names).
 OBSERVABLES = [
-    ("mixed-precision-solver", is_propagator, ("pion", "rho", "source_time")),
-    ("multigrid", has_correlators, ("pion", "rho", "source_time")),
-    ("nodal-dg", always, ("elements", "nodes", "dt", "steps", "final_time", "energy")),
-    ("overlap-propagator", solves, ("calculation",)),
+    ("mixed-precision-solver", (1, 4), is_propagator, ("pion", "rho", "source_time")),
+    ("multigrid", (1, 4), has_correlators, ("pion", "rho", "source_time")),
+    ("nodal-dg", (1, 4), always, ("elements", "nodes", "dt", "steps", "final_time", "energy")),
+    ("overlap-propagator", (1, 4), solves, ("calculation",)),
+    ("overlap-propagator", (1, 6), solves, ("masses", "pion", "rho", "source_time")),
 ]
 
 
@@ -226,8 +227,8 @@ def zero_faults(report):
 def observable_faults(report):
     """Observables that the program always writes and that are missing or empty."""
     faults = []
-    for program, when, keys in OBSERVABLES:
-        if program != report["app"] or version(report) < (1, 4) or not when(report):
+    for program, since, when, keys in OBSERVABLES:
+        if program != report["app"] or version(report) < since or not when(report):
             continue
         for key in keys:
             if report["observables"].get(key, []) in ([], {}, None):

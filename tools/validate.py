@@ -21,6 +21,7 @@ sys.path[:0] = [os.path.join(ROOT, part) for part in ("plots", os.path.join("val
 import report_file  # noqa: E402
 from json_schema import errors as schema_errors  # noqa: E402
 from report_checks import check_list_faults, number, observable_faults  # noqa: E402
+from report_correlators import correlator_faults  # noqa: E402
 
 REFUSED, UNUSABLE = 1, 2
 MALFORMED = "schema: "  # a fault of a report whose parts are not of their kinds
@@ -481,16 +482,9 @@ def history_faults(report):
     return faults
 
 
-def correlator_faults(report):
-    """Correlators against the lengths of the solutions: summed over all times, the pion is the sum of |x|^2."""
-    o, faults = report["observables"], []
-    for name in ("pion", "rho"):
-        if name in o and (not isinstance(o[name], list) or not all(math.isfinite(number(v)) for v in o[name])):
-            faults.append(f"observables: '{name}' is no list of finite numbers")
-    squares = [number(c["solution_norm"]) ** 2 for s in report["solves"][:1] for c in s.get("columns", []) if "solution_norm" in c]
-    if not faults and "pion" in o and squares and not near(sum(map(number, o["pion"])), sum(squares), 1e-9):
-        faults.append(f"pion: its sum is {sum(map(number, o['pion'])):.12g}, and |x|^2 of the solutions {sum(squares):.12g}")
-    energy = o.get("energy")
+def wave_faults(report):
+    """Energy of waves: it does not grow where nothing feeds it, and its history ends in it."""
+    faults, energy = [], report["observables"].get("energy")
     if report["app"] == "nodal-dg" and isinstance(energy, dict) and \
             any(check["name"] == "energy does not grow" for check in report["checks"]):
         begin, end = number(energy.get("start")), number(energy.get("end"))
@@ -518,6 +512,12 @@ def speed_faults(report):
     return faults
 
 
+def git(*words):
+    """The output of git in this repository; empty where it fails."""
+    return subprocess.run(["git", "-C", ROOT, *words], check=False, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).stdout
+
+
 def origin_faults(report, revision, remarks, trial=False):
     """Where the report comes from: a known revision without changes, a date that was."""
     build, faults = report["build"], []
@@ -529,10 +529,12 @@ def origin_faults(report, revision, remarks, trial=False):
         faults.append(f"expected a revision of 40 digits, found '{found}'")
     elif revision and not found.startswith(revision):
         faults.append(f"expected revision {revision}, found {found[:12]}")
-    made = subprocess.run(["git", "-C", ROOT, "show", "-s", "--format=%ct", found + "^{commit}"], check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).stdout.strip()
+    made = git("show", "-s", "--format=%ct", found + "^{commit}").strip()
     if not made and not faults:
         remarks.append(f"revision {found[:12]} is not in this repository")
+    schema = re.search(r'report_schema_version = "([0-9.]+)"', git("show", found + ":common/app/report.hpp") if made else "")
+    if schema and schema[1] != report["schema_version"]:
+        faults.append(f"schema version {report['schema_version']}, and revision {found[:12]} writes {schema[1]}")
     if build["dirty"]:
         faults.append("built from files that differ from the revision")
     date = report.get("run", {}).get("date")
@@ -611,7 +613,7 @@ def judge_parts(path, revision, trial):
     if found:
         return report, [f"{MALFORMED}{fault}" for fault in found[:5]], remarks
     faults = checksum_faults(report, path, remarks) + check_faults(report) + check_list_faults(report) + \
-        observable_faults(report) + history_faults(report) + correlator_faults(report) + fom_faults(report) + \
+        observable_faults(report) + history_faults(report) + correlator_faults(report) + wave_faults(report) + fom_faults(report) + \
         figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
         origin_faults(report, revision, remarks, trial)
     if "class" in report:

@@ -18,7 +18,7 @@ namespace plaquette {
 
 using json_document = nlohmann::ordered_json;
 
-inline constexpr const char* report_schema_version = "1.5";
+inline constexpr const char* report_schema_version = "1.6";
 
 /// One number by which runs of an app are compared; larger is better.
 struct figure_of_merit {

@@ -77,6 +77,7 @@ solve_record record_of(const series& s, double tolerance) {
                        {"solved", c.reference <= tolerance},
                        {"residual", {{"iterated", c.iterated}, {"device", c.device}, {"reference", c.reference}}},
                        {"tolerance", tolerance},
+                       {"solution_norm", c.norm},
                        {"error_over_residual", c.error_over_residual},
                        {"relative_error_over_residual", c.relative_error_over_residual}});
   }

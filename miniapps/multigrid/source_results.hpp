@@ -31,6 +31,7 @@ struct source_result {
   int iterations = 0;
   double seconds = 0.0;  ///< of the batch, divided by its columns
   double iterated = 0.0, device = 0.0, reference = 0.0;
+  double norm = 0.0;                          ///< |x| of the solution that was judged
   double error_over_residual = 0.0;           ///< |e| / |r|, M e = r = b - M x (a second solve)
   double relative_error_over_residual = 0.0;  ///< (|e| / |x|) / (|r| / |b|)
 };

@@ -207,11 +207,11 @@ void source_solves::await_judge(std::size_t source, int column, int place) {
   keep_largest(norms_apart_, norm == read ? 0.0 : std::abs(read / norm - 1.0));
   const complex<double> back = conj(phase_);
   cpu::for_each_site(x.geometry(), [&](const coordinate& at) { x(at) = back * x(at); });
-  waiting_.push_back({source, column});
+  waiting_.push_back({source, column, norm});
 }
 
 /// Judges the columns that wait by the textbook operator, which had no part in the solves.
-/// \param sources  get the residuals
+/// \param sources  get residuals and norms
 void source_solves::judge_waiting(std::vector<source_result>& sources, bool keep) {
   const std::size_t count = waiting_.size();
   const bool keeps = keep && !solutions_.empty();
@@ -220,7 +220,9 @@ void source_solves::judge_waiting(std::vector<source_result>& sources, bool keep
   const std::vector<double> residuals = cpu::textbook::relative_residuals(
       std::span(b_).first(count), std::span(x_).first(count), gauge_.links, options_.shared.action, run_.world);
   for (std::size_t n = 0; n < count; ++n) {
-    sources[waiting_[n].source].reference = residuals[n];
+    source_result& s = sources[waiting_[n].source];
+    s.reference = residuals[n];
+    s.norm = waiting_[n].norm;
     if (keeps) std::swap(solutions_[static_cast<std::size_t>(waiting_[n].column)], x_[n]);
   }
   waiting_.clear();

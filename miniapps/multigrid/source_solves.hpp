@@ -58,10 +58,11 @@ class source_solves {
   std::vector<double> norms_{};      ///< |x| of the last solve, read before the clock stopped
   double norms_apart_ = 0.0;         ///< the largest relative difference to those of the solutions that were judged
   complex<double> phase_{1.0, 0.0};  ///< of the sources in the solver
-  /// A solution that the judge has not seen: its place among the sources of the series, and its column.
+  /// A solution that the judge has not seen: its place among the sources of the series, its column, |x|.
   struct waiting_solution {
     std::size_t source;
     int column;
+    double norm;
   };
   static constexpr int judged_at_once = 4;  ///< for these the textbook makes the clover leaves once
   std::vector<waiting_solution> waiting_;

@@ -10,6 +10,7 @@
 
 #include "common/app/parse.hpp"
 #include "common/app/run_app.hpp"
+#include "cpu_ref/fields/spinor_norm.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/overlap-propagator/overlap_checks.hpp"
@@ -233,18 +234,25 @@ overlap_result run_stages(overlap_stages& stages, overlap_options& chosen) {
   return r;
 }
 
-/// Returns the bits of a quark's propagator, made once more from the solution: of a copy, so that memory that has
-/// changed after the first time shows.
-bit_sum bits_made_again(const overlap_stages& stages, const overlap_result& result, std::size_t number) {
+/// A quark's propagator as it is contracted: its bits, and |x| of each column.
+struct propagator_record {
+  bit_sum bits{};
+  std::vector<double> norms{};
+};
+
+/// Makes a quark's propagator once more from the solution: a copy, so that memory that has changed after the first time
+/// shows. Collective.
+propagator_record made_again(const overlap_stages& stages, const overlap_result& result, std::size_t number) {
   spinor_configuration column(stages.run.geometry), source(stages.run.geometry);
-  bit_sum sum;
+  propagator_record record;
   for (int c = 0; c < spin_colours; ++c) {
     result.solutions.x[number]->get(c, column);
     result.sources->get(c, source);
     subtract_contact_term(column, source, result.masses[number].solve.mass, stages.options.rho);
-    add_bits(sum, column);
+    add_bits(record.bits, column);
+    record.norms.push_back(cpu::norm_of(column, stages.run.world));
   }
-  return sum;
+  return record;
 }
 
 /// Writes a propagator, unless a check has failed by now, and reads it again.
@@ -294,10 +302,11 @@ void contract(overlap_stages& stages, overlap_result& result) {
     subtract_contact_term(columns, result.sources, m.solve.mass, stages.options.rho);
     m.pion = cpu::pion_correlator(columns, run.world);
     m.rho = cpu::rho_correlator(columns, run.world);
-    const bit_sum judged = bits_made_again(stages, result, i);
-    check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), judged, bits_of(columns),
-                    run.world);
-    if (!stages.options.propagators.empty()) write(stages, columns, judged, m, static_cast<int>(i));
+    const propagator_record again = made_again(stages, result, i);
+    check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), again.bits,
+                    bits_of(columns), run.world);
+    run.result.solves.at(i).details["propagator_norms"] = again.norms;  // those of the masses, in their order
+    if (!stages.options.propagators.empty()) write(stages, columns, again.bits, m, static_cast<int>(i));
     list.push_back(to_json(m));
   }
   run.progress.clear();

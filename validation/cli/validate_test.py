@@ -79,7 +79,19 @@ class Validate(CommandLineTest):
             cls.text = file.read()
         cls.honest = changed(json.loads(cls.text), ("build/dirty", False), ("build/revision", "0" * 40))
         cls.on_gpu = report_file.load(ON_GPU)
+        cls.multigrid = cls.quick(test, "PLAQUETTE_MULTIGRID", "--lattice", "4x4x4x8", "--kappa", "0.125", "--csw", "1",
+                                  "--vectors", "8", "--trials", "0", "--modes", "0", "--reference", "none")
+        cls.overlap = cls.quick(test, "PLAQUETTE_OVERLAP_PROPAGATOR", "--lattice", "2x2x2x4", "--seed", "5", "--modes", "24",
+                                "--overlap-modes", "3", "--masses", "0.1,0.4", "--scheme", "relaxed")
         test.doCleanups()
+
+    @staticmethod
+    def quick(test, program, *arguments):
+        """A report with correlators, by another program, as it would be of a clean tree."""
+        path = test.path(program + ".json")
+        result = run("--gauge", "weak:0.3", *arguments, "--json", path, program=os.environ[program])
+        assert result.status == 0, result.err + result.out
+        return changed(report_file.load(path), ("build/dirty", False), ("build/revision", "0" * 40))
 
     def verdict(self, report, *arguments):
         return validate(self.write("report.json", signed(report)), *arguments)
@@ -218,6 +230,8 @@ class Validate(CommandLineTest):
             self.skipTest("no repository")
         early = changed(self.honest, ("build/revision", head), ("run/date", "2001-01-01T00:00:00Z"))
         self.assertIn("run on 2001-01-01, before its revision was made", self.judge().origin_faults(early, None, []))
+        older = changed(self.honest, ("build/revision", head), ("schema_version", "1.0"))
+        self.assertIn("schema version 1.0, and revision " + head[:12], "".join(self.judge().origin_faults(older, None, [])))
         self.assertEqual(self.judge().origin_faults(changed(early, ("run/date", "2100-01-01T00:00:00Z")), None, []),
                          ["run in the future, 2100-01-01T00:00:00Z"])
 
@@ -338,16 +352,42 @@ class Validate(CommandLineTest):
             with self.subTest(forged=name):
                 self.assert_refused(changed(self.honest, *changes), words)
         judge = self.judge()
-        pion = changed(self.honest, *[(f"solves/0/columns/{n}/solution_norm", 2.0) for n in range(12)],
-                       ("observables/pion", 8 * [6.0]))
-        self.assertEqual(judge.correlator_faults(pion), [])
-        self.assertIn("and |x|^2 of the solutions", judge.correlator_faults(changed(pion, ("observables/pion", 8 * [12.0])))[0])
         multigrid = report_file.load(os.path.join(ROOT, "validation/results/h100.tar.xz/h100/multigrid-stages.json"))
         self.assertEqual(judge.history_faults(multigrid), [])
         self.assertIn("s a source on average", judge.history_faults(changed(multigrid, ("solves/0/seconds_mean", times(0.5))))[0])
         waves = report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/tender/nodal-dg-1.json"))
-        self.assertEqual(judge.correlator_faults(waves), [])
-        self.assertIn("and nothing feeds it", judge.correlator_faults(changed(waves, ("observables/energy/end", 10.0)))[0])
+        self.assertEqual(judge.wave_faults(waves), [])
+        self.assertIn("and nothing feeds it", judge.wave_faults(changed(waves, ("observables/energy/end", 10.0)))[0])
+
+    def test_correlators_are_those_of_the_solutions_in_every_program(self):
+        twice, rows = lambda values: [2.0 * value for value in values], range(12)
+        both = [("observables/pion", twice), ("observables/rho", twice)]
+        first = [(f"observables/masses/0/{meson}", twice) for meson in ("pion", "rho")]
+        second = [(f"observables/masses/1/{meson}", twice) for meson in ("pion", "rho")]
+        of_columns = [(f"solves/0/columns/{n}", lambda c: {k: v for k, v in c.items() if k != "solution_norm"}) for n in rows]
+        of_masses = [("solves/0", lambda s: {k: v for k, v in s.items() if k != "propagator_norms"})]
+        for report in (self.multigrid, self.overlap):
+            status, out = self.verdict(report)
+            self.assertEqual(status, 0, out)
+        lengths = "and |x|^2 of the solutions"
+        for name, report, changes, words in (
+                ("both doubled", self.honest, both, lengths), ("both doubled", self.multigrid, both, lengths),
+                ("both doubled", self.overlap, both + first, "mass 0.1: pion: its sum is"),
+                ("those of the first mass alone", self.overlap, both, "'pion' is not that of the first mass"),
+                ("those of the second mass", self.overlap, second, "mass 0.4: pion: its sum is"),
+                ("lengths left out", self.honest, both + of_columns, "columns that it is made of, found 0"),
+                ("lengths left out", self.multigrid, both + of_columns, "columns that it is made of, found 0"),
+                ("lengths left out", self.overlap, both + first + of_masses, "columns that it is made of, found 0"),
+                ("the list of masses left out", self.overlap, both + [("observables/masses", [])], "correlators of masses []"),
+                ("a column left out", self.multigrid, [("solves/0/columns", lambda c: c[1:])], "it is made of, found 11"),
+                ("a rho above the pion", self.multigrid, [("observables/rho", twice)], "and the pion is")):
+            with self.subTest(forged=name, app=report["app"]):
+                self.assert_refused(changed(report, *changes), words)
+        # Reports of a version before hold no lengths.
+        for report, version, changes in ((self.multigrid, "1.5", of_columns), (self.overlap, "1.5", of_masses),
+                                         (self.honest, "1.4", of_columns)):
+            status, out = self.verdict(changed(report, *changes, ("schema_version", version)))
+            self.assertEqual(status, 0, out)
 
     def test_the_share_of_a_disturbed_machine_is_that_of_the_check(self):
         busy = changed(self.honest, ("figures/0/fraction_of_fma_peak", 4.11))
@@ -359,7 +399,7 @@ class Validate(CommandLineTest):
 
     def test_no_mutation_of_a_report_ends_in_a_traceback(self):
         judge, values = self.judge(), [None, True, 0, -1, 1e300, "inf", "nan", "", "x", [], {}, [[]], [None], {"a": None}]
-        sources = [self.honest, self.on_gpu, report_file.load(OVERLAP),
+        sources = [self.honest, self.on_gpu, self.multigrid, self.overlap, report_file.load(OVERLAP),
                    report_file.load(os.path.join(ROOT, "validation/results/h200.tar.xz/h200/tender/nodal-dg-1.json"))]
         tries = int(os.environ.get("PLAQUETTE_CAMPAIGN_TRIES", "120"))
         draw = random.Random(int(os.environ.get("PLAQUETTE_CAMPAIGN_SEED", "5")))
