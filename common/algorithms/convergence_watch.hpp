@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
+#include "common/algorithms/ordinary_columns.hpp"
 #include "common/algorithms/residual_record.hpp"
 
 namespace plaquette {
@@ -51,12 +53,21 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     return {std::move(y), std::move(r), std::move(rr)};
   }
 
+  /// Fills `lengths` where |b|^2 is read. If a column of b is not of ordinary length, all leave before they are
+  /// iterated, and x stays: the scaled ones are to be solved in their place.
+  void leave_where_scaled(std::optional<ordinary_columns<Field>>& lengths) { lengths_ = &lengths; }
+
   /// Reads |b|^2 and |r|^2 (of the initial guess). Columns that are solved already, or cannot be, leave at once.
   /// \param rr     |r|^2 of the initial guess
   /// \param parts  every field and handle of the batch, rr too
   template <class... Parts>
   void begin(const scalars& rr, Parts&... parts) {
     const auto values = record_.read({this->b2(), rr});
+    if (lengths_ != nullptr) {
+      lengths_->emplace(b_, values[0]);
+      record_.report().host_reads += (*lengths_)->host_reads();
+      if ((*lengths_)->are_scaled()) return record_.retain({}, parts...);
+    }
     const auto [keep, to_zero] = record_.begin(values[0], values[1]);
     zero_columns(x_, to_zero);
     record_.retain(keep, parts...);
@@ -132,6 +143,7 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
 
   Field& x_;
   const Field& b_;
+  std::optional<ordinary_columns<Field>>* lengths_ = nullptr;
   int kept_at_ = 0;
   std::function<Field(const Field& y, const std::vector<int>& list)> complete_;
 };

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/algorithms/ordinary_columns.hpp"
 #include "common/algorithms/reliable_watch.hpp"
 
 namespace plaquette {
@@ -123,7 +125,7 @@ class defect_record {
 /// Solves A x = b for all columns at once by corrections x += e. A e = b - A x is solved in low precision, from zero
 /// and with a new Krylov space each time, until its residual has fallen by `parameters.delta`. What the Krylov space
 /// has learnt is lost with each correction; solvers with reliable updates keep it. (Same arguments and report as
-/// theirs; `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.)
+/// theirs; `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.) b may have any length.
 /// \param solver  solve_report (const Inner&, InnerField& e, const InnerField& r, const stopping_rule&)
 /// \throws input_error where x and b differ in shape or delta is not between 0 and 1
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
@@ -148,6 +150,15 @@ solve_report defect_correction(const Outer& outer, const Inner& inner, OuterFiel
   OuterField r = like(b);
   const auto r2 = true_residual(r, x, b);
   const auto start = read({norm2(b), r2, gain2(counted_operator(outer, total, true), r)});
+  const ordinary_columns lengths(b, start[0]);
+  total.host_reads += lengths.host_reads();
+  if (lengths.are_scaled()) {
+    solve_report report = lengths.solve(std::span(&x, 1), [&](const OuterField& scaled) {
+      return defect_correction<InnerField>(outer, inner, x, scaled, rule, parameters, solver);
+    });
+    report.add_work(total);
+    return report;
+  }
   std::vector<int> open, to_zero;
   record.begin(start[0], start[1], start[2], open, to_zero);
   zero_columns(x, to_zero);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,6 +15,7 @@
 
 #include "common/algorithms/convergence_watch.hpp"
 #include "common/algorithms/gcr_directions.hpp"
+#include "common/algorithms/ordinary_columns.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
 
 namespace plaquette {
@@ -79,10 +81,12 @@ solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int 
 }
 
 /// One run from the guess in x.
+/// \param lengths  see convergence_watch::leave_where_scaled; null: b is of ordinary length
 template <field_batch Field, forward_operator<Field> A, preconditioner<Field> P>
 solve_report flexible_gcr_once(const A& a, Field& x, const Field& b, const stopping_rule& rule, const P& inverse,
-                               int length) {
+                               int length, std::optional<ordinary_columns<Field>>* lengths = nullptr) {
   convergence_watch<Field> watch("flexible gcr(" + std::to_string(length) + ")", x, b, rule);
+  if (lengths != nullptr) watch.leave_where_scaled(*lengths);
   return flexible_gcr_under(watch, a, inverse, length);
 }
 
@@ -97,15 +101,22 @@ inline void require(const flexible_gcr_parameters& parameters) {
 /// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises, whatever
 /// `inverse` does; each iteration takes one application of either. The operator and the residual are those of Field;
 /// with `bridge` the preconditioner works in another precision. At the end the residual of every column is computed
-/// from x
-/// (`true_residual`); columns that claimed convergence above their tolerance are solved further.
+/// from x (`true_residual`); columns that claimed convergence above their tolerance are solved further. b may have any
+/// length.
 /// \param x        the initial guess, and the solution
 /// \param inverse  serves batches of any width up to that of b, since columns that have converged leave
 template <field_batch Field, forward_operator<Field> A, preconditioner<Field> P>
 solve_report flexible_gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule, const P& inverse,
                           const flexible_gcr_parameters& parameters = {}) {
   detail::require(parameters);
-  solve_report report = detail::flexible_gcr_once(a, x, b, rule, inverse, parameters.restart_length);
+  std::optional<ordinary_columns<Field>> lengths;
+  solve_report report = detail::flexible_gcr_once(a, x, b, rule, inverse, parameters.restart_length, &lengths);
+  if (lengths->are_scaled()) {
+    solve_report of_scaled = lengths->solve(
+        std::span(&x, 1), [&](const Field& scaled) { return flexible_gcr(a, x, scaled, rule, inverse, parameters); });
+    of_scaled.add_work(report);
+    return of_scaled;
+  }
   for (int pass = 0;; ++pass) {
     Field r = like(b);
     const auto r2 = residual(r, counted_operator(a, report, true), x, b);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/algorithms/convergence_watch.hpp"
+#include "common/algorithms/ordinary_columns.hpp"
 
 namespace plaquette {
 
@@ -58,10 +59,14 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
     }
   }
 
-  /// Reads |b|^2, which is |r|^2 too: the guess is zero.
+  /// Reads |b|^2, which is |r|^2 too: the guess is zero. Where a column is not of ordinary length nothing begins: the
+  /// scaled ones are to be solved.
   template <class... Parts>
-  void begin(Parts&... parts) {
+  ordinary_columns<Field> begin(const Field& b, Parts&... parts) {
     const auto values = record_.read({this->b2()});
+    const ordinary_columns lengths(b, values[0]);
+    record_.report().host_reads += lengths.host_reads();
+    if (lengths.are_scaled()) return lengths;
     const auto start = record_.begin(values[0], values[0]);
     for (Field& solution : x_) zero(solution);
     for (solve_report& report : others_) {
@@ -69,6 +74,7 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
       report.history = record_.report().history;
     }
     record_.retain(start.keep, parts...);
+    return lengths;
   }
 
   scalars unconverged(const scalars& rr) const { return record_.unconverged(rr); }
@@ -174,7 +180,7 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
 ///
 /// with sigma_s the shift relative to the first, _ the step before and ' the step after, p_s the usual direction over
 /// zeta_s. The ratio of the zetas is what is iterated, so that nothing underflows. A shift that meets the tolerance
-/// stands still. The guess is zero, whatever x holds.
+/// stands still. The guess is zero, whatever x holds. b may have any length.
 /// \param x       one field a shift, of b's shape
 /// \param shifts  ascending
 /// \throws input_error where there is no shift, they do not ascend, or shapes differ
@@ -197,7 +203,12 @@ multishift_report multishift_cg(const A& a, std::vector<Field>& x, const Field& 
   Field r = like(b);
   copy(r, b);
   auto rr = norm2(r);
-  watch.begin(r, rr);
+  if (const auto lengths = watch.begin(b, r, rr); lengths.are_scaled()) {
+    multishift_report reports =
+        lengths.solve(std::span(x), [&](const Field& scaled) { return multishift_cg(a, x, scaled, shifts, rule); });
+    reports.front().add_work(watch.report());
+    return reports;
+  }
   if (!watch.running()) return watch.reports();
 
   Field p = like(r), ap = like(r);

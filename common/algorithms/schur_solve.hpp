@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
+#include "common/algorithms/ordinary_columns.hpp"
 #include "common/algorithms/precision.hpp"
 #include "common/algorithms/solve_report.hpp"
 #include "common/error.hpp"
@@ -246,43 +247,6 @@ schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field
   return {e, std::move(report), std::move(to_full)};
 }
 
-/// Returns a power of two for each column that makes its length about 1; 1 for columns of ordinary length, for zero and
-/// for what is not finite. Single and half precision hold numbers from 1e-38 to 1e38, and squares of numbers below
-/// 1e-162 are zero.
-/// \param b2  |b|^2 as summed; may have underflowed or overflowed
-template <field_batch Field>
-std::vector<double> factors_to_length_one(const Field& b, const std::vector<double>& b2, solve_report& report) {
-  constexpr double ordinary = 0x1p80, exact = 0x1p-900;
-  const auto factor = [](double square) { return std::ldexp(1.0, -std::ilogb(std::sqrt(square))); };
-  std::vector<double> factors(b2.size(), 1.0);
-  std::vector<int> lost;
-  for (std::size_t n = 0; n < b2.size(); ++n) {
-    if (std::isnan(b2[n]) || (b2[n] >= 1.0 / ordinary && b2[n] <= ordinary)) continue;
-    if (b2[n] >= exact && std::isfinite(b2[n]))
-      factors[n] = factor(b2[n]);
-    else
-      lost.push_back(static_cast<int>(n));
-  }
-  if (lost.empty() || precision_of<Field> != precision::double_) return factors;
-  for (const double by : {0x1p800, 0x1p-800}) {
-    Field scaled = gather_columns(b, lost);
-    scale(scaled, uniform_scalars(scaled, by));
-    const auto squares = real_values(std::vector{norm2(scaled)}, report).front();
-    for (std::size_t k = 0; k < lost.size(); ++k)
-      if (const double square = squares[k]; square >= exact && std::isfinite(square))
-        factors[static_cast<std::size_t>(lost[k])] = std::min(by * factor(square), 0x1p1000);
-  }
-  return factors;
-}
-
-/// x *= the factors, a column each.
-template <field_batch Field>
-void scale_columns(Field& x, const std::vector<double>& factors) {
-  std::vector<complex<double>> numbers;
-  for (const double f : factors) numbers.push_back({f, 0.0});
-  scale(x, make_scalars(x, std::span<const complex<double>>(numbers)));
-}
-
 }  // namespace detail
 
 /// Solves M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution
@@ -311,15 +275,12 @@ schur_report schur_solve(const S& schur, const M& full, Field& x, const Field& b
   std::vector to_read{b2, r2};
   if (!(parameters.operator_norm > 0.0)) to_read.push_back(gain2(counted, r));
   const auto start = detail::real_values(to_read, record.report);
-  if (std::vector<double> factors = detail::factors_to_length_one(b, start[0], record.report);
-      std::ranges::any_of(factors, [](double f) { return f != 1.0; })) {
-    Field scaled = like(b);
-    copy(scaled, b);
-    detail::scale_columns(scaled, factors);
-    detail::scale_columns(x, factors);
-    schur_report report = schur_solve(schur, full, x, scaled, rule, solver, parameters);
-    for (double& f : factors) f = 1.0 / f;
-    detail::scale_columns(x, factors);
+  const ordinary_columns lengths(b, start[0]);
+  record.report.host_reads += lengths.host_reads();
+  if (lengths.are_scaled()) {
+    schur_report report = lengths.solve(std::span(&x, 1), [&](const Field& scaled) {
+      return schur_solve(schur, full, x, scaled, rule, solver, parameters);
+    });
     report.add_work(record.report);
     return report;
   }

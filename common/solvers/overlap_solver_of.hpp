@@ -17,6 +17,7 @@
 
 #include "common/algebra/largest.hpp"
 #include "common/algorithms/hermitian_modes.hpp"
+#include "common/algorithms/ordinary_columns.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
@@ -347,7 +348,9 @@ class overlap_solver_of final : public overlap_solver {
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
     copy_numbers(with, modes);
     modes = {};
-    const Field& b = fields_of<Field>(sources);
+    const Field& given = fields_of<Field>(sources);
+    const ordinary_columns lengths(given);
+    const Field b = lengths.scaled(given);
     std::vector<Field> x;  // the preconditioned scheme makes them when they are known
     for (std::size_t i = 0; i < masses.size() && rule.scheme != overlap_scheme::preconditioned; ++i)
       x.push_back(like(b));
@@ -358,17 +361,22 @@ class overlap_solver_of final : public overlap_solver {
       solved.report = solve_overlap_as_given(d, with, x, b, masses, rule, rule.coarse_sign_delta);
     else
       solved.report = solve_overlap(d, with, x, b, masses, rule);
-    for (Field& one : x) solved.x.push_back(handle_of(std::move(one)));
+    for (Field& one : x) {
+      lengths.restore(one);
+      solved.x.push_back(handle_of(std::move(one)));
+    }
     return solved;
   }
   double judging_delta(const vectors_handle& sources, const vectors_handle& solution, double mass,
                        double tolerance) const override {
-    const double size = largest_ratio(norm2(fields_of<Field>(solution)), norm2(fields_of<Field>(sources)));
+    const ordinary_columns lengths(fields_of<Field>(sources));
+    const double size = largest_ratio(norm2(lengths.scaled(fields_of<Field>(solution))),
+                                      norm2(lengths.scaled(fields_of<Field>(sources))));
     return accuracy_of_judgement(tolerance, (settings_.rho - 0.5 * mass) * size);
   }
   double judging_error(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
     const sign_type& function = function_of(sign);
-    const Field& x = fields_of<Field>(vectors);
+    const Field x = ordinary_columns(fields_of<Field>(vectors)).scaled(fields_of<Field>(vectors));
     Field s = like(x), finer = like(x), d = like(x);
     judging_sign(function).apply(s, x, delta);
     function.apply(finer, x, std::max(1e-13, 0.1 * delta), sign_precision::as_double);
@@ -379,7 +387,8 @@ class overlap_solver_of final : public overlap_solver {
     const double rho = settings_.rho, contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
     const judging_sign function(function_of(sign));
     const overlap_operator<judging_sign> d(function, rho);
-    const Field &b = fields_of<Field>(sources), &x = fields_of<Field>(solution);
+    const ordinary_columns lengths(fields_of<Field>(sources));
+    const Field b = lengths.scaled(fields_of<Field>(sources)), x = lengths.scaled(fields_of<Field>(solution));
     overlap_judgement found;
     Field r = like(b), dx = like(b);
     d.apply_massive(dx, x, mass, delta);
@@ -392,18 +401,22 @@ class overlap_solver_of final : public overlap_solver {
     copy(s, x);
     axpy(s, uniform_scalars(s, contact), b);
     scale(s, uniform_scalars(s, stretch));
-    const double norm = sum_of(norm2(s)).re;
-    found.condensate = sum_of(dot(b, s)).re;
+    const double norm = sum_of(norm2(s)).re, condensate = sum_of(dot(b, s)).re;
+    found.condensate = condensate;
     found.sum_of_squares = norm;
+    if (lengths.are_scaled()) {
+      found.condensate = unscaled_sum(dot(b, s), lengths.factors());
+      found.sum_of_squares = unscaled_sum(norm2(s), lengths.factors());
+    }
     if (!(mass > 0.0)) return found;
-    found.gmor = std::abs(found.condensate / (mass * norm) - 1.0);
+    found.gmor = std::abs(condensate / (mass * norm) - 1.0);
     // x has the source b - r, of which the relation is exact but for 1 - sign^2. So what r moves is known:
     Field of_x = like(b);
     copy(of_x, b);
     axpy(of_x, uniform_scalars(of_x, -1.0), r);
     axpy(s, uniform_scalars(s, -contact * stretch), r);
     const double exact = sum_of(dot(of_x, s)).re / (mass * sum_of(norm2(s)).re);
-    const double moved = std::abs(found.condensate / (mass * norm) - exact);
+    const double moved = std::abs(condensate / (mass * norm) - exact);
     // Re <b, S b> - m |S b|^2 = (rho / 2) (|x|^2 - |sign x|^2), at most rho delta |x|^2 and mostly far less. It is
     // known: sign x is gamma_5 (D(m) x - (rho + m/2) x) / (rho - m/2).
     const double x2 = sum_of(norm2(x)).re;
@@ -432,6 +445,14 @@ class overlap_solver_of final : public overlap_solver {
    private:
     sign_type sign_;
   };
+
+  /// Returns the sum of products of two columns each, which were scaled by the factors.
+  static double unscaled_sum(const typename Field::scalars& products, const std::vector<double>& factors) {
+    const auto values = host_values(products);
+    double sum = 0.0;
+    for (std::size_t n = 0; n < factors.size(); ++n) sum += values[n].re / factors[n] / factors[n];
+    return sum;
+  }
 
   template <class T>
   auto make_kernel() const {

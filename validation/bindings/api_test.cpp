@@ -599,6 +599,24 @@ TEST(OwnOperator, IsSolvedByItsOwnMultigrid) {
   EXPECT_LT(3 * iterations[1], iterations[0]);
 }
 
+TEST(OwnOperator, SolutionsScaleWithTheirSources) {
+  const auto layout = plq::spinor_layout::dense(small);
+  plq::own_solver solver(plq::lattice(small), own_dirac{}, {.levels = 2, .null_vectors = 4, .columns = 1});
+  const auto solution_of = [&](double factor) {
+    array b(24 * 512), x(b.size());
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = factor * std::sin(1.0 + 0.7 * static_cast<double>(i));
+    const plq::solve_report report = solver.solve(x, b, 1, layout, {.tolerance = 1e-9});
+    EXPECT_TRUE(report.verdict().passed) << factor << ' ' << report.verdict().text;
+    return x;
+  };
+  const array expected = solution_of(1.0);
+  for (const double factor : {0x1p-600, 0x1p-500, 0x1p500}) {  // powers of two round nothing
+    array x = solution_of(factor);
+    for (double& number : x) number /= factor;
+    EXPECT_EQ(x, expected) << factor;
+  }
+}
+
 TEST(OwnOperator, ThatIsNoneIsRefused) {
   const plq::lattice lattice(small);
   const auto expect_refused = [&](const char* words, const plq::own_operator& m, const plq::own_options& how = {}) {

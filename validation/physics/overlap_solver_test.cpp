@@ -92,6 +92,49 @@ TEST(OverlapSolver, leads_from_links_to_pions_that_fulfil_gmor) {
   }
 }
 
+TEST(OverlapSolver, solutions_scale_with_their_sources) {
+  const gauge_configuration links = some_links();
+  const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});
+  const sign_handle sign = calibrated(*solver, solver->lowest_kernel_modes({.modes = 6}), 1e-9);
+  const vectors_handle b = solver->columns(solver->sources({}), 5, 2);  // one of each chirality
+  const auto times = [&](const vectors_handle& x, double factor) {
+    return solver->import_vectors(x->count(), 0, [&](int n, spinor_configuration& to) {
+      x->get(n, to);
+      for (std::int64_t site = 0; site < to.geometry().local_volume(); ++site)
+        to.at_site(site) = factor * to.at_site(site);
+    });
+  };
+  const std::vector<double> masses{0.1, 0.4};
+  overlap_solve_rule coarse{.tolerance = 1e-7};
+  coarse.coarse_sign_delta = 1e-10;
+  overlap_solve_rule preconditioned{.tolerance = 1e-6, .scheme = overlap_scheme::preconditioned};
+  preconditioned.preconditioner.method = clover_method::bicgstab;
+  for (const overlap_solve_rule& rule : {overlap_solve_rule{.tolerance = 1e-8, .scheme = overlap_scheme::defect},
+                                         overlap_solve_rule{.tolerance = 1e-8}, coarse, preconditioned}) {
+    const overlap_solutions expected = solver->solve(sign, {}, b, masses, rule);
+    for (const double factor : {0x1p-600, 0x1p-500, 0x1p500}) {  // powers of two round nothing
+      const vectors_handle source = times(b, factor);
+      const overlap_solutions found = solver->solve(sign, {}, source, masses, rule);
+      for (std::size_t i = 0; i < masses.size(); ++i) {
+        EXPECT_TRUE(found.report.masses[i].converged) << factor;
+        EXPECT_EQ(solver->distance(times(found.x[i], 1.0 / factor), expected.x[i]), 0.0) << factor;
+        const overlap_judgement one = solver->judge(sign, b, expected.x[i], masses[i], 1e-9),
+                                other = solver->judge(sign, source, found.x[i], masses[i], 1e-9);
+        EXPECT_EQ(other.residual, one.residual) << factor;
+        EXPECT_EQ(other.gmor, one.gmor) << factor;
+        EXPECT_EQ(solver->judging_delta(source, found.x[i], masses[i], 1e-8),
+                  solver->judging_delta(b, expected.x[i], masses[i], 1e-8))
+            << factor;
+        EXPECT_EQ(solver->judging_error(sign, found.x[i], 1e-9), solver->judging_error(sign, expected.x[i], 1e-9))
+            << factor;
+        // Squares of the smallest are 0.
+        if (factor == 0x1p-600) continue;
+        EXPECT_NEAR(other.condensate / factor / factor / one.condensate, 1.0, 1e-14) << factor;
+      }
+    }
+  }
+}
+
 TEST(OverlapSolver, solves_with_the_clover_preconditioner_what_conjugate_gradients_solve) {
   const gauge_configuration links = some_links();
   const auto solver = make_solver(links, {.rho = 1.4, .seed = 3});

@@ -281,6 +281,21 @@ static_assert(preconditioner<decltype(mr_relaxation(std::declval<const mock::den
                                                     std::declval<const mock::field&>(), 1)),
                              mock::field>);
 
+TEST(FlexibleGcr, SolutionsScaleWithTheirSources) {
+  generator g(9);
+  const matrix a = well_behaved(25, g);
+  expect_solutions_scale(random_matrix(25, 3, g), [&](const matrix& b) {
+    mock::machine device;
+    const mock::field source = to_field(device, b);
+    const auto inner =
+        bridge<mock::basic_field<float>>(mr_relaxation(to_operator(a), to_field<float>(device, b), 3), source);
+    mock::field x = to_field(device, matrix::Zero(25, 3));
+    const auto report = flexible_gcr(to_operator(a), x, source, {.tolerance = 1e-10, .limit = 200}, inner);
+    EXPECT_TRUE(report.all_converged()) << report.columns[1].why;
+    return to_matrix(x);
+  });
+}
+
 TEST(FlexibleGcr, WithoutAPreconditionerIsGcr) {
   for (const std::uint64_t seed : {1, 2}) {
     generator g(seed);

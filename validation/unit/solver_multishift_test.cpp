@@ -29,6 +29,25 @@ std::vector<mock::basic_field<T>> solutions_like(const mock::basic_field<T>& b, 
 
 const std::vector<double> shifts{0.0, 0.01, 0.5, 3.0, 40.0};
 
+TEST(MultishiftCg, SolutionsScaleWithTheirSources) {
+  generator g(8);
+  const matrix a = positive_matrix(30, 50.0, g);
+  expect_solutions_scale(random_matrix(30, 3, g), [&](const matrix& b) {
+    mock::machine device;
+    const mock::field source = to_field(device, b);
+    auto x = solutions_like(source, shifts.size());
+    for (const auto& report :
+         multishift_cg(to_operator(a), x, source, shifts, stopping_rule{.tolerance = 1e-10, .limit = 500}))
+      EXPECT_TRUE(report.all_converged());
+    matrix all(30, 0);
+    for (const mock::field& of_shift : x) {
+      all.conservativeResize(30, all.cols() + 3);
+      all.rightCols(3) = to_matrix(of_shift);
+    }
+    return all;
+  });
+}
+
 TEST(MultishiftCg, SolvesEveryShiftAsIfItWereAlone) {
   for (const std::uint64_t seed : {1, 2, 3})
     for (const int columns : {1, 3}) {

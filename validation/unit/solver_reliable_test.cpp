@@ -548,6 +548,21 @@ TEST(DefectCorrection, TakesAnySolverAndAnswersWhatCannotBeSolved) {
                input_error);
 }
 
+TEST(DefectCorrection, SolutionsScaleWithTheirSources) {
+  using low = mock::basic_field<float>;
+  generator g(7);
+  const matrix a = well_behaved(30, g);
+  expect_solutions_scale(random_matrix(30, 3, g), [&](const matrix& b) {
+    mock::machine device;
+    const auto op = to_operator(a);
+    mock::field x = to_field(device, matrix::Zero(30, 3));
+    const auto report = solve_mixed<low>(solver_kind::bicgstab, mixed_scheme::defect_correction, op, op, x,
+                                         to_field(device, b), {.tolerance = 1e-11, .limit = 2000}, {.delta = 0.01});
+    EXPECT_TRUE(report.all_converged()) << report.columns[1].why;
+    return to_matrix(x);
+  });
+}
+
 TEST(DefectCorrection, RepairsAFlippedBit) {
   using low = mock::basic_field<half>;
   generator g(6);

@@ -38,6 +38,17 @@ mock::dense_operator to_operator(const matrix& m) {
   return {static_cast<int>(m.rows()), static_cast<int>(m.cols()), std::move(entries)};
 }
 
+void expect_solutions_scale(const matrix& b, const std::function<matrix(const matrix& b)>& solution_of) {
+  const matrix expected = solution_of(b);
+  for (const double factor : {0x1p-900, 0x1p-540, 0x1p-100, 0x1p140, 0x1p500}) {
+    matrix source = b;
+    source.col(1) *= factor;
+    matrix found = solution_of(source);
+    for (Eigen::Index n = 1; n < found.cols(); n += b.cols()) found.col(n) *= 1.0 / factor;
+    EXPECT_EQ(found, expected) << factor;
+  }
+}
+
 method by_kind(solver_kind kind, int per_iteration, int before, solver_parameters parameters) {
   return {name(kind), per_iteration, before, [=](const auto& a, auto& x, const auto& b, const auto& rule) {
             return solve(kind, a, x, b, rule, parameters);

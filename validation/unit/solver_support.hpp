@@ -60,6 +60,10 @@ matrix to_matrix(const mock::basic_field<T>& f) {
   return m;
 }
 
+/// Expects the same bits, times the factor, where the second column of b is longer or shorter by a power of two; and
+/// the same bits in the other columns. One or more solutions, side by side, have a column each for each one of b.
+void expect_solutions_scale(const matrix& b, const std::function<matrix(const matrix& b)>& solution_of);
+
 /// A solver with its parameters, as the tests run it.
 struct method {
   std::string name;
