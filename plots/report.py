@@ -13,7 +13,8 @@ import tempfile
 from report_file import ReportError, Reports, end_plainly, fom_text, load, number, provenance, short
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "tools"))
-from validate import contradictions, judge  # noqa: E402
+from validate import judge  # noqa: E402  (makes the modules of tools/ known)
+from report_verdict import contradictions  # noqa: E402
 
 VERIFICATION_FAILED = 1
 

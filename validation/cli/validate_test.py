@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """./plaquette validate: honest reports are valid, forged ones are refused for what was forged, series keep the rules."""
 import copy
+import importlib
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 import unittest
 import zlib
 
@@ -330,8 +332,10 @@ class Validate(CommandLineTest):
     @staticmethod
     def judge():
         sys.path.insert(0, os.path.join(ROOT, "tools"))
-        import validate as module  # pylint: disable=import-outside-toplevel
-        return module
+        parts = [importlib.import_module(name) for name in (
+            "validate", "report_class", "report_correlators", "report_energy", "report_figures", "report_origin", "report_solves",
+            "report_verdict", "submission")]
+        return types.SimpleNamespace(**{name: value for part in parts for name, value in vars(part).items()})
 
     def test_checks_of_the_list_are_all_there_and_as_strict_as_the_programs_are(self):
         checks = self.honest["checks"]
