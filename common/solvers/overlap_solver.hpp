@@ -202,7 +202,7 @@ class overlap_solver {
 
   /// \param modes   the preconditioned scheme gives their memory back once the lowest are directions, if nothing else
   ///                holds them
-  /// \param b       columns of definite chirality each, as sources() makes them
+  /// \param b       columns of definite chirality each, as sources() makes them; of any length
   /// \param masses  ascending, positive; 0 where D has no zero modes
   virtual overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& b,
                                   const std::vector<double>& masses, const overlap_solve_rule& rule) = 0;
