@@ -26,6 +26,14 @@ bool verification::passed() const {
   return !checks_.empty() && std::ranges::all_of(checks_, [](const check& c) { return c.passed(); });
 }
 
+void verification::keep_worse(const check& earlier) {
+  const auto same = std::ranges::find(checks_, earlier.name, &check::name);
+  if (same == checks_.end())
+    checks_.push_back(earlier);
+  else if (badness(earlier) > badness(*same))
+    *same = earlier;
+}
+
 const check* verification::worst() const {
   const auto found = std::ranges::max_element(checks_, {}, badness);
   return found == checks_.end() ? nullptr : &*found;

@@ -37,6 +37,9 @@ class verification {
   /// Adds a check of yes or no: value 0 or 1, tolerance 0.
   void add(const std::string& name, bool holds) { add(name, holds ? 0.0 : 1.0, 0.0); }
 
+  /// Adds a check that was made before, unless the one of its name is as bad; else takes its place.
+  void keep_worse(const check& earlier);
+
   const std::vector<check>& checks() const { return checks_; }
   bool passed() const;
   /// Returns the check that is worst by value / tolerance; NaN is the worst of all. Null where there is none.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -24,7 +25,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "checkpoints are little-endian");
 
 constexpr std::string_view magic = "PlaqDG01";
-constexpr int format_version = 2;
+constexpr int format_version = 3;
 constexpr std::uint64_t longest_head = std::uint64_t{1} << 28;
 
 /// The fields of one element lie together: [element][column][field][node].
@@ -106,6 +107,9 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
                  std::as_bytes(std::span(record.values)), false);
   }
   checksum.combine(domain.comm);
+  json_document failures = json_document::array();  // a value that is not finite becomes null
+  for (const check& failure : progress.failures.checks())
+    failures.push_back({failure.name, failure.value, failure.tolerance});
   const std::string text = checkpoint_text({{"version", format_version},
                                             {"parameters", parameters},
                                             {"steps_done", progress.steps_done},
@@ -113,6 +117,7 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
                                             {"dt", progress.dt},
                                             {"energy", progress.energy},
                                             {"unfinished_files", progress.unfinished_files},
+                                            {"failures", failures},
                                             {"elements", domain.global_elements},
                                             {"numbers_an_element", record.numbers},
                                             {"checksum", checksum.text()}});
@@ -203,6 +208,15 @@ dg_progress read_dg_progress(const std::string& path, const json_document& param
     before = line[0].get<double>();
   }
   progress.unfinished_files = checkpoint_value<std::vector<std::string>>(name, h.state, "unfinished_files");
+  const auto failures = checkpoint_value<json_document>(name, h.state, "failures");
+  if (!failures.is_array()) refuse_checkpoint_value(name, "failures");
+  for (const json_document& line : failures) {
+    if (!line.is_array() || line.size() != 3 || !line[0].is_string() || !(line[1].is_number() || line[1].is_null()) ||
+        !line[2].is_number())
+      refuse_checkpoint_value(name, "failures");
+    const double value = line[1].is_null() ? std::numeric_limits<double>::quiet_NaN() : line[1].get<double>();
+    progress.failures.keep_worse({line[0].get<std::string>(), value, line[2].get<double>()});
+  }
   return progress;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/app/report.hpp"
+#include "common/app/verification.hpp"
 #include "common/dg/dg_solver.hpp"
 #include "common/mesh/simplex_mesh.hpp"
 
@@ -20,6 +21,7 @@ struct dg_progress {
   double time = 0.0, dt = 0.0;
   json_document energy = json_document::array();  ///< [time, energy of the first state]
   std::vector<std::string> unfinished_files;      ///< that the stopped run wrote, and its continuation replaces
+  verification failures;                          ///< checks that failed: no later part of the run is verified
 };
 
 /// Returns a sum over all of the mesh that states depend on, whatever files and groups are called. It covers where

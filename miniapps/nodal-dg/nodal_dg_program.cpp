@@ -30,6 +30,8 @@ namespace plaquette::nodal_dg {
 
 namespace {
 
+constexpr const char* of_speed = "seconds of a stage from drawn numbers, as a share of 1.5 times the figure's";
+
 bit_sum sum_of(const std::vector<double>& states) {
   bit_sum sum;
   sum.add(std::span(states));
@@ -256,25 +258,26 @@ double rounding_of_energy(const dg_domain& domain) {
          0x1p-53;
 }
 
+/// Whether steps that were made again ended in the same states, on all ranks. Collective.
+void add_repeats(const wave_run& run, verification& checks) {
+  double differs = run.same_between ? 0.0 : 1.0;
+  run.domain.comm.maximum({&differs, 1});
+  checks.add("steps made again end in the same states", differs == 0.0);
+}
+
 /// Of judged steps: the power of the right-hand side is what flows through sides and faces and comes from sources, and
 /// steps are made of right-hand sides. Each is known to roundings. Without sides and sources that give, the scheme
 /// loses energy (upwind) or keeps it (central), and LSERK4 loses some: |R(iy)|^2 = 1 - y^6 / 257 + ...
-void check_energy(wave_run& run) {
-  verification& checks = run.app.result.checks;
+void add_energies(const wave_run& run, verification& checks) {
   const double u = unit_roundoff(run.options);
-  if (run.balanced > 0 || !run.app.control.stopped()) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (run.balanced > 0) {
     // As in check_last_steps, of one step. |dt F| is |q| at most, or both are in the unit, so that dt q.M.F has it too.
     const double of_step =
         2.0 * std::sqrt(double{lserk4::stages}) * (run.domain.reference.order + 2.0) * (u + run.mismatch);
-    checks.add("energy, against what sides and faces take", run.balanced > 0 ? run.balance.power : infinity, of_step);
-    checks.add("steps, against right-hand sides", run.balanced > 0 ? run.balance.states : infinity, of_step);
+    checks.add("energy, against what sides and faces take", run.balance.power, of_step);
+    checks.add("steps, against right-hand sides", run.balance.states, of_step);
   }
   checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
-  // The run's states may be somewhat faster than random numbers, and a machine is not equally fast at all times. Work
-  // that is left out, prepared or put off makes several times the speed.
-  if (!run.app.control.stopped())
-    checks.add("seconds of a stage from drawn numbers, as a share of 1.5 times the figure's", run.trial / 1.5, 1.0);
   double growth = run.growth, before = run.done.energy[0][1].get<double>(), largest = before;
   for (const auto& line : run.done.energy) {
     const double now = line[1].get<double>();
@@ -290,6 +293,16 @@ void check_energy(wave_run& run) {
   const double stages = static_cast<double>(lserk4::stages * std::max<std::int64_t>(run.steps, 1));
   checks.add("energy does not grow", growth,
              rounding_of_energy(run.domain) + 8.0 * u * std::sqrt(stages) + run.mismatch * stages);
+}
+
+void check_energy(wave_run& run) {
+  verification& checks = run.app.result.checks;
+  add_energies(run, checks);
+  if (run.app.control.stopped()) return;
+  if (run.balanced == 0) checks.add("steps were judged", false);
+  // The run's states may be somewhat faster than random numbers, and a machine is not equally fast at all times. Work
+  // that is left out, prepared or put off makes several times the speed.
+  checks.add(of_speed, run.trial / 1.5, 1.0);
 }
 
 /// |q_h - I q| <= (time) * (truncation error): the scheme loses energy, so that errors add up and do not grow. To that
@@ -464,9 +477,7 @@ void write_files(wave_run& run, std::span<const double> state) {
 /// The state that a piece of the run begins with is the one that the piece before ended with, and what was judged at
 /// the end is what was written.
 void check_bits(wave_run& run, const bit_sum& judged, const std::vector<double>& states) {
-  double differs = run.same_between ? 0.0 : 1.0;
-  run.domain.comm.maximum({&differs, 1});
-  run.app.result.checks.add("steps made again end in the same states", differs == 0.0);
+  add_repeats(run, run.app.result.checks);
   check_same_bits(run.app.result.checks, "fields", judged, sum_of(states), run.domain.comm);
 }
 
@@ -490,6 +501,15 @@ void note_results(wave_run& run) {
 }
 
 }  // namespace
+
+void note_failures(wave_run& run) {
+  verification so_far = run.app.result.checks;
+  add_energies(run, so_far);
+  add_repeats(run, so_far);
+  // Speed is not the states'. Where little moves, a later part of the run may move more.
+  for (const check& c : so_far.checks())
+    if (!c.passed() && c.name != of_speed && !c.name.starts_with("rounding")) run.done.failures.keep_worse(c);
+}
 
 void keep_checkpoint(wave_run& run, const std::vector<double>& states, bool finished) {
   if (run.options.checkpoint.empty()) return;
@@ -688,6 +708,9 @@ void nodal_dg_program::print_problem(const app_run& run) const {
   if (!case_.why_not_exact.empty()) fmt::print("exact      the exact solution is not known: {}\n", case_.why_not_exact);
   if (done_.steps_done > 0)
     fmt::print("continues  {} after step {}\n", printable(options_.checkpoint), done_.steps_done);
+  for (const check& failure : done_.failures.checks())
+    fmt::print("failed     before step {}, so that this run fails too: {}, {:.3g} / {:.3g}\n", done_.steps_done,
+               printable(failure.name), failure.value, failure.tolerance);
 }
 
 exit_status nodal_dg_program::body(app_run& app) {
@@ -720,11 +743,14 @@ exit_status nodal_dg_program::body(app_run& app) {
   if (!app.control.stopped()) {
     try_speed(run);
     run.solver->set_state(states, run.done.time);
-    if (app.control.stopped()) keep_before_the_end(run);
   }
   const bit_sum judged = sum_of(states);
   check_states(run, states);
   check_energy(run);
+  if (app.control.stopped()) {
+    note_failures(run);
+    keep_what_was_judged(run);
+  }
   note_results(run);
   if (!app.control.stopped()) {  // a stopped run is not verified, whatever it did
     check_against_textbook(run, states);
@@ -735,11 +761,13 @@ exit_status nodal_dg_program::body(app_run& app) {
   if (!run.stage_seconds.empty()) note_speed(run);
   write_files(run, run.first_of(states));
   check_bits(run, judged, states);
+  note_failures(run);
+  for (const check& failure : run.done.failures.checks()) app.result.checks.keep_worse(failure);
   const bool was_stopped = app.control.stopped();  // and has its checkpoint
   app.control.note_stop(app.result.checks);
   const exit_status status = app.finish(was_stopped ? exit_status::interrupted : exit_status::success);
   // Only now is nothing left to do: until then a run that is stopped goes on from before its end, and ends again.
-  if (app.control.stopped() && !was_stopped) keep_before_the_end(run);
+  if (app.control.stopped() && !was_stopped) keep_what_was_judged(run);
   if (!app.control.stopped()) keep_checkpoint(run, states, true);
   return status;
 }

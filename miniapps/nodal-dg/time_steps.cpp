@@ -9,6 +9,7 @@
 
 #include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
+#include "common/app/parse.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 #include "common/stopwatch.hpp"
@@ -221,21 +222,22 @@ void make_steps(wave_run& run) {
       steps_of_stretch = 0;
       note_energy(run);
     }
-    if (keeps && !run.app.control.stopped()) keep_checkpoint(run, run.judged.states, false);
+    if (keeps && !run.app.control.stopped()) {
+      note_failures(run);
+      keep_checkpoint(run, run.judged.states, false);
+    }
     run.app.progress.update(static_cast<double>(run.done.steps_done) / static_cast<double>(run.steps),
                             fmt::format("step {}, time {:.4g}", run.done.steps_done, run.done.time));
   }
-  if (!run.app.control.stopped()) return;
-  if (run.done.steps_done == run.steps) return keep_before_the_end(run);
-  if (steps_of_stretch > 0) {
-    run.end_energy = run.solver->energy()[0];
-    note_energy(run);
-  }
-  keep_checkpoint(run, run.states(), false);
+  if (!run.app.control.stopped() || steps_of_stretch == 0) return;
+  run.end_energy = run.solver->energy()[0];
+  note_energy(run);
 }
 
-void keep_before_the_end(wave_run& run) {
-  const states_at& from = run.begin.states.empty() ? run.judged : run.begin;
+void keep_what_was_judged(wave_run& run) {
+  if (run.options.checkpoint.empty()) return;
+  const bool is_at_the_end = !run.begin.states.empty() && run.begin.step <= run.judged.step;
+  const states_at& from = is_at_the_end ? run.begin : run.judged;
   const dg_progress ended = run.done;
   run.done.steps_done = from.step;
   run.done.time = from.time;
@@ -243,6 +245,9 @@ void keep_before_the_end(wave_run& run) {
                 [&](const json_document& line) { return line[0].get<double>() > from.time; });
   keep_checkpoint(run, from.states, false);
   run.done = ended;
+  if (run.app.is_root())
+    fmt::print("stopped    {} goes on from step {} of {}: before it all steps were made twice\n",
+               printable(run.options.checkpoint), from.step, run.steps);
 }
 
 }  // namespace plaquette::nodal_dg

@@ -9,13 +9,13 @@ namespace plaquette::nodal_dg {
 
 /// Makes the steps of the run in stretches. Each stretch is made again, step by step, and must end in the same bits.
 /// This finds steps that were left out and bits that flipped. Some steps of each stretch are drawn by the clock when it
-/// is over, and are judged by their right-hand sides and their energy. Keeps
-/// checkpoints, and one where the run is stopped. Collective.
+/// is over, and are judged by their right-hand sides and their energy. Keeps checkpoints on the way. Collective.
 void make_steps(wave_run& run);
 
-/// Keeps the checkpoint of a run that was stopped after its last step: it goes on from before the steps that are judged
-/// last. Collective.
-void keep_before_the_end(wave_run& run);
+/// Keeps the checkpoint of a run that was stopped: it goes on from the end of the last stretch that was made again. So
+/// no step before it was made only once. Where all were, it goes on from before the steps that are judged last.
+/// Collective.
+void keep_what_was_judged(wave_run& run);
 
 /// Times steps from random numbers that are drawn at this moment: no work could be done for them before. The clock ends
 /// when the energy of their end is known: no work is left for later. The steps are made again too. Notes

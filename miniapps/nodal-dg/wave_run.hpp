@@ -100,6 +100,9 @@ inline std::vector<double> all_states(const wave_run& run, const std::vector<dou
 /// Returns whether both have the same bits.
 bool same_bits(std::span<const double> a, std::span<const double> b);
 
+/// Notes in run.done which checks have failed so far, those of speed aside. Collective.
+void note_failures(wave_run& run);
+
 /// Writes the checkpoint of a run that goes on from these states.
 /// \param finished  the run is at its end, and all its files are there
 void keep_checkpoint(wave_run& run, const std::vector<double>& states, bool finished);

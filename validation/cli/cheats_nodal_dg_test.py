@@ -82,6 +82,30 @@ class NodalDgCheats(CommandLineTest):
         again = harness.run(*arguments, "--force", *ON_DEVICE, program=PROGRAM)
         self.assertIn("raise --steps", again.err)  # now it is at its end
 
+    def stopped(self, arguments, cheat, **settings):
+        """Runs until the cheat sends a signal."""
+        os.environ.update({"PLAQUETTE_CHEAT": cheat, "PLAQUETTE_FLIP": "0.5,50", **settings})
+        result = harness.run(*arguments, *ON_DEVICE, program=PROGRAM)
+        self.assertEqual(result.status, harness.INTERRUPTED, result.out + result.err)
+
+    def test_steps_that_a_stop_left_unjudged_are_made_again(self):
+        short = (*PULSE[:-2], "--dt", "0.02", "--final-time", "0.11", "--shorten-last-step", "--samples", "1", "--energy")
+        self.assertEqual(self.failing((*short, self.path("whole"))), [])
+        kept = (*short, self.path("parts"), "--checkpoint", self.path("check"))
+        self.stopped(kept, "unjudged")
+        self.assertEqual(self.failing(kept), [])
+        ends = []
+        for name in ("whole", "parts"):
+            with open(self.path(name), encoding="ascii") as file:
+                ends.append(file.read().splitlines()[-1])
+        self.assertEqual(*ends)
+
+    def test_a_failure_before_a_stop_is_not_forgotten(self):
+        kept = (*PULSE[:-2], "--dt", "0.02", "--checkpoint", self.path("check"), "--steps")
+        self.stopped((*kept, "40"), "flip-then-stop", PLAQUETTE_HALF="0.3")
+        for steps in ("40", "44"):  # the second one goes on from the end of a run that failed
+            self.assertIn(AGAIN, self.failing((*kept, steps)))
+
     @unittest.skipUnless(MPIEXEC, "built without MPI")
     def test_on_ranks(self):
         self.assertEqual(self.failing(PULSE, ranks=3), [])

@@ -316,6 +316,8 @@ class Checkpoints(NodalDgTest):
                 message = refused(**{key: value})
                 self.assertIn(check, message)
                 self.assertIn(key if key == "energy" else "expected", message)
+        for value in (1, [1], [["name", 1]], [[1, 1, 1]], [["name", "1", 1]]):
+            self.assertIn("failures", refused(failures=value))
         self.assertIn("stable", refused(dt=100 * state["dt"], time=100 * state["time"]))
         self.assertIn("media", self.refused(*self.SMALL[:-2], "--order", "3", "--problem", "pulse", "--checkpoint", check,
                                             "--media", "default:2,1", "--steps", "20"))

@@ -31,6 +31,22 @@ using testing::StartsWith;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+TEST(Verification, KeepsTheWorseOfTwoChecks) {
+  verification v;
+  v.add("bits", true);
+  v.add("residual", 1e-10, 1e-9);
+  v.keep_worse({"residual", 1e-11, 1e-9});
+  v.keep_worse({"energy", 0.5, 1.0});
+  EXPECT_TRUE(v.passed());
+  v.keep_worse({"bits", 1.0, 0.0});
+  v.keep_worse({"residual", nan, 1e-9});
+  ASSERT_EQ(v.checks().size(), 3U);
+  EXPECT_FALSE(v.checks()[0].passed());
+  EXPECT_FALSE(v.checks()[1].passed());
+  v.keep_worse({"bits", 0.0, 0.0});
+  EXPECT_FALSE(v.checks()[0].passed());
+}
+
 TEST(Verification, PassesAtItsToleranceAndFailsJustAbove) {
   verification v;
   v.add("residual", 1e-10, 1e-10);

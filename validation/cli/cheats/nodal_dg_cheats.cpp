@@ -14,6 +14,8 @@
 ///   ends              calls of more than four steps make only the last two
 ///   lazy              steps are made when something is read, after the clock
 ///   ahead             a stretch of steps is made before it is requested, while the one before is judged
+///   unjudged          a call of several steps does nothing, and the run is told to stop
+///   flip-then-stop    a bit flips as by mid-run; 0.2 later the run is told to stop
 ///   slow-plane        the plane takes 4.5 s to write
 ///   output            a bit of the state flips after it was judged, before the plane is written
 /// The linker puts the functions __wrap_* here in the place of the honest ones. PLAQUETTE_FLIP="place,bit" says which
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -113,6 +116,17 @@ class cheating_solver final : public dg_solver {
       honest_->set_state(state, end);
       return;
     }
+    if (cheats("unjudged") && steps > 1 && !flipped_) {
+      flipped_ = true;
+      get_state(state);
+      honest_->set_state(state, time() + static_cast<double>(steps) * dt);
+      std::raise(SIGUSR1);
+      return;
+    }
+    if (cheats("flip-then-stop") && !told_ && flipped_ && time() >= half_of_the_run() + 0.2) {
+      told_ = true;
+      std::raise(SIGUSR1);
+    }
     if (cheats("lazy")) {
       put_off_ += steps;
       put_off_dt_ = dt;
@@ -155,7 +169,7 @@ class cheating_solver final : public dg_solver {
       honest_->set_state(state, cheat_->time());
       return;
     }
-    if (cheats("mid-run") && !flipped_ && time() >= half_of_the_run()) {
+    if ((cheats("mid-run") || cheats("flip-then-stop")) && !flipped_ && time() >= half_of_the_run()) {
       flipped_ = true;
       honest_->get_state(state);
       flip(state);
@@ -178,7 +192,7 @@ class cheating_solver final : public dg_solver {
   dg_timings timings() const override { return honest_->timings(); }
   void reset_timings() override {
     honest_->reset_timings();
-    flipped_ = false;  // what was before is not the run
+    flipped_ = told_ = false;  // what was before is not the run
   }
 
  private:
@@ -192,6 +206,7 @@ class cheating_solver final : public dg_solver {
   std::size_t size_;
   std::unique_ptr<dg_solver> honest_, cheat_;
   mutable bool flipped_ = true;
+  bool told_ = true;
   mutable std::int64_t put_off_ = 0;
   double put_off_dt_ = 0.0;
   std::vector<double> cached_from_{}, cached_{};  ///< the last stretch's end, and the next one's
