@@ -233,23 +233,26 @@ std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<
   const reference_element& ref = domain.reference;
   const element_geometry& geometry = domain.geometry[static_cast<std::size_t>(element)];
   const state_view q{domain, state};
-  const int fields = domain.fields, nodes = ref.nodes;
-  std::vector<double> rhs(static_cast<std::size_t>(fields * nodes));
-  const auto rhs_at = [&](int field, int node) -> double& {
-    return rhs[static_cast<std::size_t>(field * nodes + node)];
-  };
+  const int nodes = ref.nodes;
+  const auto fields = static_cast<std::size_t>(domain.fields);
+  std::vector<field_values> here(static_cast<std::size_t>(nodes)), rhs(here.size());
+  for (int n = 0; n < nodes; ++n)
+    for (int f = 0; f < domain.fields; ++f)
+      here[static_cast<std::size_t>(n)][static_cast<std::size_t>(f)] = q(f, element, n);
 
-  // Inside: derivatives by the chain rule, d/dx = rx Dr + sx Ds + tx Dt.
+  // Inside: derivatives by the chain rule, d/dx = rx Dr + sx Ds + tx Dt. All fields in one: the others are zero.
   for (int n = 0; n < nodes; ++n) {
     std::array<vector3, most_fields> gradient{};
-    for (int f = 0; f < fields; ++f)
-      for (std::size_t a = 0; a < static_cast<std::size_t>(ref.dimension); ++a) {
-        double along = 0.0;
-        for (int m = 0; m < nodes; ++m) along += ref.derivative[a](n, m) * q(f, element, m);
-        for (std::size_t i = 0; i < 3; ++i) gradient[static_cast<std::size_t>(f)][i] += geometry.metric[a][i] * along;
+    for (std::size_t a = 0; a < static_cast<std::size_t>(ref.dimension); ++a) {
+      field_values along{};
+      for (int m = 0; m < nodes; ++m) {
+        const double derivative = ref.derivative[a](n, m);
+        for (std::size_t f = 0; f < along.size(); ++f) along[f] += derivative * here[static_cast<std::size_t>(m)][f];
       }
-    const field_values inside = minus_divergence(domain, gradient);
-    for (int f = 0; f < fields; ++f) rhs_at(f, n) = inside[static_cast<std::size_t>(f)];
+      for (std::size_t f = 0; f < fields; ++f)
+        for (std::size_t i = 0; i < 3; ++i) gradient[f][i] += geometry.metric[a][i] * along[f];
+    }
+    rhs[static_cast<std::size_t>(n)] = minus_divergence(domain, gradient);
   }
 
   // Faces: LIFT (Fscale flux).
@@ -260,25 +263,29 @@ std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<
     const bool open = link.is_boundary() && domain.boundary_of(link) != boundary_kind::reflecting;
     const double alpha = open ? 1.0 : domain.problem.upwinding;
     for (int m = 0; m < ref.face_nodes; ++m) {
-      field_values inside{};
-      for (int f = 0; f < fields; ++f) inside[static_cast<std::size_t>(f)] = q(f, element, ref.node_of_face(face, m));
+      const field_values& inside = here[static_cast<std::size_t>(ref.node_of_face(face, m))];
       const field_values jump = jump_at(domain, q, halo, t, element, face, m, inside);
       const field_values through = flux(domain, geometry.normal[at_face], alpha, z,
                                         domain.impedance_behind[static_cast<std::size_t>(element)][at_face], jump);
-      for (int f = 0; f < fields; ++f)
-        for (int n = 0; n < nodes; ++n)
-          rhs_at(f, n) += ref.lift(n, face * ref.face_nodes + m) * geometry.face_scale[at_face] *
-                          through[static_cast<std::size_t>(f)];
+      for (int n = 0; n < nodes; ++n) {
+        const double weight = ref.lift(n, face * ref.face_nodes + m) * geometry.face_scale[at_face];
+        for (std::size_t f = 0; f < through.size(); ++f) rhs[static_cast<std::size_t>(n)][f] += weight * through[f];
+      }
     }
   }
 
   for (const placed_source& s : domain.sources)
     if (s.element == element)
       for (int n = 0; n < nodes; ++n)
-        rhs_at(s.source.field, n) += s.weights[static_cast<std::size_t>(n)] * s.source.at(t);
-  for (int f = 0; f < fields; ++f)
-    for (int n = 0; n < nodes; ++n) rhs_at(f, n) /= storage(domain, element, f);
-  return rhs;
+        rhs[static_cast<std::size_t>(n)][static_cast<std::size_t>(s.source.field)] +=
+            s.weights[static_cast<std::size_t>(n)] * s.source.at(t);
+  std::vector<double> by_field;
+  by_field.reserve(fields * rhs.size());
+  for (std::size_t f = 0; f < fields; ++f) {
+    const double constant = storage(domain, element, static_cast<int>(f));
+    for (const field_values& of_node : rhs) by_field.push_back(of_node[f] / constant);
+  }
+  return by_field;
 }
 
 double energy_rate(const dg_domain& domain, std::span<const double> state, std::span<const double> halo, double t) {
