@@ -224,9 +224,10 @@ void check_last_steps(wave_run& run, const std::vector<double>& states) {
     run.app.result.checks.add("rounding of the pulse, against what of it is on the mesh",
                               largest > 0.0 ? 0x1p-53 / largest : std::numeric_limits<double>::infinity(), 0.1);
   }
-  run.app.result.observables["judged"] = {{"steps", steps.dt.size()},        {"repeated_steps", run.repeated},
-                                          {"balanced_steps", run.balanced},  {"elements", verdict.elements},
-                                          {"largest_change", verdict.moved}, {"largest_number", verdict.largest}};
+  run.app.result.observables["judged"] = {{"steps", steps.dt.size()},         {"repeated_steps", run.repeated},
+                                          {"balanced_steps", run.balanced},   {"compared_steps", run.compared.steps},
+                                          {"elements", verdict.elements},     {"largest_change", verdict.moved},
+                                          {"largest_number", verdict.largest}};
   if (run.app.is_root())
     fmt::print("judged     {} of {} steps again by the textbook, on {} of {} elements; {} again by the same solver\n",
                steps.dt.size(), run.steps, verdict.elements, run.domain.global_elements, run.repeated);
@@ -270,10 +271,11 @@ void add_repeats(const wave_run& run, verification& checks) {
 /// loses energy (upwind) or keeps it (central), and LSERK4 loses some: |R(iy)|^2 = 1 - y^6 / 257 + ...
 void add_energies(const wave_run& run, verification& checks) {
   const double u = unit_roundoff(run.options);
+  // As in check_last_steps, of one step. |dt F| is |q| at most, or both are in the unit, so that dt q.M.F has it too.
+  const double of_step =
+      2.0 * std::sqrt(double{lserk4::stages}) * (run.domain.reference.order + 2.0) * (u + run.mismatch);
+  if (run.compared.steps > 0) checks.add("drawn steps, against the textbook", run.compared.worst, of_step);
   if (run.balanced > 0) {
-    // As in check_last_steps, of one step. |dt F| is |q| at most, or both are in the unit, so that dt q.M.F has it too.
-    const double of_step =
-        2.0 * std::sqrt(double{lserk4::stages}) * (run.domain.reference.order + 2.0) * (u + run.mismatch);
     checks.add("energy, against what sides and faces take", run.balance.power, of_step);
     checks.add("steps, against right-hand sides", run.balance.states, of_step);
   }

@@ -227,76 +227,65 @@ void repeat(const dg_domain& domain, std::span<const std::int32_t> distance, std
   }
 }
 
-double largest_of(const dg_domain& domain, std::span<const double> column) {
-  double largest = 0.0;
-  std::size_t i = 0;
+constexpr double small = 0.1;  // of the largest: elements below are drawn less often
+
+/// The largest number of the first column there.
+double size_of_element(const dg_domain& domain, std::span<const double> states, std::int32_t e) {
+  const auto nodes = static_cast<std::size_t>(domain.nodes());
+  double size = 0.0;
   for (int f = 0; f < domain.fields; ++f)
-    for (std::int32_t e = 0; e < domain.elements(); ++e) {
-      const double weight = energy_weight(domain, f, e);
-      for (int n = 0; n < domain.nodes(); ++n) largest = larger_or_nan(largest, weight * std::abs(column[i++]));
-    }
+    for (const double x :
+         states.subspan(static_cast<std::size_t>(std::int64_t{f} * domain.elements() + e) * nodes, nodes))
+      size = std::max(size, std::abs(x));
+  return size;
+}
+
+std::uint64_t number_of_rank(const dg_domain& domain, std::uint64_t drawn) {
+  return drawn ^ (0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(domain.comm.rank() + 1));
+}
+
+/// The largest number of a column, with energy_weight. Collective.
+double largest_of(const dg_domain& domain, std::span<const double> column) {
+  const auto nodes = static_cast<std::size_t>(domain.nodes());
+  double largest = 0.0;
+#pragma omp parallel
+  {
+    double of_thread = 0.0;
+    for (int f = 0; f < domain.fields; ++f)
+#pragma omp for schedule(static) nowait
+      for (std::int32_t e = 0; e < domain.elements(); ++e) {
+        const double weight = energy_weight(domain, f, e);
+        const auto first = static_cast<std::size_t>(std::int64_t{f} * domain.elements() + e) * nodes;
+        for (const double x : column.subspan(first, nodes)) of_thread = larger_or_nan(of_thread, weight * std::abs(x));
+      }
+#pragma omp critical
+    largest = larger_or_nan(largest, of_thread);
+  }
   domain.comm.maximum({&largest, 1});
   return largest;
 }
 
-}  // namespace
-
-double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
-  return std::sqrt(energy_constant(domain, field, element));
-}
-
-std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps) {
-  if (!is_small(domain, columns)) return std::min<std::int64_t>(steps, 1);
-  const auto cheap = static_cast<std::int64_t>(cheap_work / work_of_step(domain, columns));
-  return std::min(steps, std::clamp<std::int64_t>(cheap, 1, most_steps));
-}
-
-std::int64_t affordable_elements(const dg_domain& domain) {
-  return std::max<std::int64_t>(64, static_cast<std::int64_t>(most_work / work_of_element(domain)));
-}
-
-std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most,
-                                         std::uint64_t drawn_number) {
-  const std::int32_t elements = domain.elements();
-  std::vector<std::int32_t> drawn;
-  if (most >= elements) {
-    for (std::int32_t e = 0; e < elements; ++e) drawn.push_back(e);
-    return drawn;
-  }
-  const auto column = states.first(static_cast<std::size_t>(domain.state_size()));
-  std::vector<double> size(static_cast<std::size_t>(elements));
+/// Returns one of some drawn elements whose state at the end is not small beside the others'.
+std::vector<std::int32_t> one_drawn_element(const dg_domain& domain, const made_steps& steps) {
+  constexpr int candidates = 256;
+  std::mt19937_64 random(number_of_rank(domain, steps.drawn));
+  std::vector<std::pair<double, std::int32_t>> of_size;
   double largest = 0.0;
-  for (std::int32_t e = 0; e < elements; ++e) {
-    for (int f = 0; f < domain.fields; ++f)
-      for (int n = 0; n < domain.nodes(); ++n)
-        size[static_cast<std::size_t>(e)] =
-            std::max(size[static_cast<std::size_t>(e)],
-                     std::abs(column[static_cast<std::size_t>((std::int64_t{f} * elements + e) * domain.nodes() + n)]));
-    largest = std::max(largest, size[static_cast<std::size_t>(e)]);
+  for (int i = 0; i < candidates && domain.elements() > 0; ++i) {
+    const auto e = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(domain.elements()));
+    of_size.emplace_back(size_of_element(domain, steps.end, e), e);
+    largest = std::max(largest, of_size.back().first);
   }
-  std::vector<std::int32_t> lively;
-  for (std::int32_t e = 0; e < elements; ++e)
-    if (size[static_cast<std::size_t>(e)] >= 0.1 * largest) lively.push_back(e);
-  std::mt19937_64 random(drawn_number ^ (0x9e3779b97f4a7c15 * static_cast<std::uint64_t>(domain.comm.rank() + 1)));
-  for (std::int64_t i = 0; i < most; ++i) {
-    const bool from_all = i % 2 == 1 || lively.empty();
-    const auto choice = random() % static_cast<std::uint64_t>(from_all ? elements : std::ssize(lively));
-    drawn.push_back(from_all ? static_cast<std::int32_t>(choice) : lively[static_cast<std::size_t>(choice)]);
-  }
-  std::ranges::sort(drawn);
-  drawn.erase(std::ranges::unique(drawn).begin(), drawn.end());
-  return drawn;
+  for (const auto& [size, e] : of_size)
+    if (size >= small * largest) return {e};
+  return {};
 }
 
-step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps) {
+/// Judges by these elements of this rank.
+/// \param unit_of_first  of the first column; that of column c is 2^-c times it. 0: the largest number at the end
+step_verdict judge_by(const std::vector<std::int32_t>& centres, const dg_domain& domain, const whole_mesh& whole,
+                      int columns, const made_steps& steps, double unit_of_first) {
   const communicator& comm = domain.comm;
-  // A neighbourhood of five layers has about this many elements times stages.
-  const double of_drawn = work_of_element(domain) * std::min(columns, 2) * (domain.reference.dimension == 3 ? 150 : 60);
-  const std::int64_t most = is_small(domain, columns)
-                                ? domain.global_elements
-                                : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_work / of_drawn),
-                                                           fewest_elements, most_elements_drawn);
-  std::vector<std::int32_t> centres = drawn_elements(domain, steps.end, most, steps.drawn);
   step_verdict verdict;
   const auto of_rank = neighbourhoods(domain, whole, centres, std::int64_t{lserk4::stages} * std::ssize(steps.dt));
   std::vector<int> judged{0};
@@ -309,7 +298,7 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
   for (std::size_t j = 0; j < judged.size(); ++j) {
     const auto size = static_cast<std::size_t>(domain.state_size());
     const auto end = steps.end.subspan(static_cast<std::size_t>(judged[j]) * size, size);
-    const double largest = largest_of(domain, end);
+    const double largest = unit_of_first == 0.0 ? largest_of(domain, end) : std::ldexp(unit_of_first, -judged[j]);
     if (j == 0) verdict.largest = largest;
     const double scale = largest == 0.0 ? 1.0 : largest;    // NaN stays
     const auto place = [&](std::size_t e, std::size_t i) {  // i: field and node
@@ -343,6 +332,68 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
   verdict.moved = worst[1];
   verdict.elements = static_cast<std::int64_t>(count);
   return verdict;
+}
+
+}  // namespace
+
+double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
+  return std::sqrt(energy_constant(domain, field, element));
+}
+
+std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps) {
+  if (!is_small(domain, columns)) return std::min<std::int64_t>(steps, 1);
+  const auto cheap = static_cast<std::int64_t>(cheap_work / work_of_step(domain, columns));
+  return std::min(steps, std::clamp<std::int64_t>(cheap, 1, most_steps));
+}
+
+std::int64_t affordable_elements(const dg_domain& domain) {
+  return std::max<std::int64_t>(64, static_cast<std::int64_t>(most_work / work_of_element(domain)));
+}
+
+std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most,
+                                         std::uint64_t drawn_number) {
+  const std::int32_t elements = domain.elements();
+  std::vector<std::int32_t> drawn;
+  if (most >= elements) {
+    for (std::int32_t e = 0; e < elements; ++e) drawn.push_back(e);
+    return drawn;
+  }
+  std::vector<double> size(static_cast<std::size_t>(elements));
+  double largest = 0.0;
+  for (std::int32_t e = 0; e < elements; ++e) {
+    size[static_cast<std::size_t>(e)] = size_of_element(domain, states, e);
+    largest = std::max(largest, size[static_cast<std::size_t>(e)]);
+  }
+  std::vector<std::int32_t> lively;
+  for (std::int32_t e = 0; e < elements; ++e)
+    if (size[static_cast<std::size_t>(e)] >= small * largest) lively.push_back(e);
+  std::mt19937_64 random(number_of_rank(domain, drawn_number));
+  for (std::int64_t i = 0; i < most; ++i) {
+    const bool from_all = i % 2 == 1 || lively.empty();
+    const auto choice = random() % static_cast<std::uint64_t>(from_all ? elements : std::ssize(lively));
+    drawn.push_back(from_all ? static_cast<std::int32_t>(choice) : lively[static_cast<std::size_t>(choice)]);
+  }
+  std::ranges::sort(drawn);
+  drawn.erase(std::ranges::unique(drawn).begin(), drawn.end());
+  return drawn;
+}
+
+step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps) {
+  // A neighbourhood of five layers has about this many elements times stages.
+  const double of_drawn = work_of_element(domain) * std::min(columns, 2) * (domain.reference.dimension == 3 ? 150 : 60);
+  const std::int64_t most = is_small(domain, columns)
+                                ? domain.global_elements
+                                : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_work / of_drawn),
+                                                           fewest_elements, most_elements_drawn);
+  return judge_by(drawn_elements(domain, steps.end, most, steps.drawn), domain, whole, columns, steps, 0.0);
+}
+
+step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps,
+                               double least) {
+  const auto size = static_cast<std::size_t>(domain.state_size());
+  const double begin = largest_of(domain, steps.begin.first(size)), end = largest_of(domain, steps.end.first(size));
+  return judge_by(one_drawn_element(domain, steps), domain, whole, columns, steps,
+                  larger_or_nan(larger_or_nan(least, begin), end));
 }
 
 }  // namespace plaquette::nodal_dg

@@ -51,6 +51,11 @@ struct step_verdict {
 /// column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
 
+/// Does it on one drawn element a rank, where the state is not small. Cheap: for many single steps. The unit is the
+/// largest number of both states, and `least` at least. Collective.
+step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps,
+                               double least);
+
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);
 

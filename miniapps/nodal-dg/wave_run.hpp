@@ -29,6 +29,12 @@ struct states_at {
   std::int64_t step = 0;
 };
 
+/// Steps that were compared with the textbook, each on a drawn element.
+struct compared_steps {
+  double worst = 0.0;
+  std::int64_t steps = 0;
+};
+
 struct wave_run {
   app_run& app;
   const nodal_dg_options& options;
@@ -45,8 +51,9 @@ struct wave_run {
 
   std::vector<double> stage_seconds{};  ///< of each timed stretch
   step_balancer balancer{};
-  step_balance balance{};                            ///< the worst of all steps that were judged
-  std::int64_t balanced = 0;                         ///< steps that were judged
+  step_balance balance{};     ///< the worst of all steps that were judged
+  std::int64_t balanced = 0;  ///< steps that were judged
+  compared_steps compared{};
   double largest = 0.0, energy = 0.0, growth = 0.0;  ///< largest number and energy; growth between moments, relative
   double last_energy = 0.0, end_energy = 0.0;        ///< of the last moment; of the last timed step
   std::vector<double> widest_begin{}, widest_end{};  ///< of a judged step that changed the state much

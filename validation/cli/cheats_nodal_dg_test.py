@@ -117,6 +117,10 @@ class NodalDgCheats(CommandLineTest):
         for cheat in ("selective", "ends")[:CASES]:
             self.assertIn(AGAIN, self.failing(LONG, cheat), cheat)
 
+    @unittest.skipUnless(DEVICE == "cpu", "stretches are the same host code for both devices")
+    def test_steps_that_are_left_out_here_and_there_whenever_they_are_made(self):
+        self.assertIn("drawn steps, against the textbook", self.failing(LONG, "skips"))
+
     def test_steps_that_are_made_off_the_clock(self):
         for cheat in ("lazy", "ahead")[:CASES]:
             self.assertIn(SPEED, self.failing(LONG, cheat), cheat)

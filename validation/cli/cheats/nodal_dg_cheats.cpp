@@ -10,6 +10,7 @@
 ///   slow-again        steps that are made again at the end take 1.5 s
 ///   mid-run           a bit of the state flips before the step after half of the run
 ///   between           a bit of the state flips between two stretches of steps, after the first was read back
+///   skips             about one step of 16 does nothing: the same ones whenever they are made
 ///   selective         calls of more than four steps do nothing
 ///   ends              calls of more than four steps make only the last two
 ///   lazy              steps are made when something is read, after the clock
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -114,6 +116,18 @@ class cheating_solver final : public dg_solver {
       double end = time();
       for (std::int64_t step = 0; step < steps; ++step) end += dt;
       honest_->set_state(state, end);
+      return;
+    }
+    if (cheats("skips")) {
+      for (std::int64_t step = 0; step < steps; ++step) {
+        const auto number = static_cast<std::uint64_t>(std::llround(time() / dt));
+        if ((number * 0x9e3779b97f4a7c15) >> 60 != 0) {
+          honest_->advance(1, dt);
+        } else {
+          get_state(state);
+          honest_->set_state(state, time() + dt);
+        }
+      }
       return;
     }
     if (cheats("unjudged") && steps > 1 && !flipped_) {
