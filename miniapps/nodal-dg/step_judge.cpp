@@ -265,7 +265,7 @@ double largest_of(const dg_domain& domain, std::span<const double> column) {
   return largest;
 }
 
-/// Returns one of some drawn elements whose state at the end is not small beside the others'.
+/// Returns one of some drawn elements whose state at the end is not small against the others'.
 std::vector<std::int32_t> one_drawn_element(const dg_domain& domain, const made_steps& steps) {
   constexpr int candidates = 256;
   std::mt19937_64 random(number_of_rank(domain, steps.drawn));

@@ -130,6 +130,13 @@ class Solutions(NodalDgTest):
             checks = {c["name"]: c["value"] for c in self.verified(*arguments)["checks"]}
             self.assertLess(checks["energy, against what sides and faces take"], 1e-14)
 
+    @on_host
+    def test_order_1_whose_roundings_are_those_of_the_fluxes(self):
+        checks = {c["name"]: c for c in self.verified(
+            "--equations", "maxwell", "--order", "1", "--box", "8x8x8", "--problem", "pulse", "--pulse-width", "0.5",
+            "--boundaries", "default:absorbing", "--steps", "4", "--check")["checks"]}
+        self.assertLess(checks["right-hand side, against the textbook"]["tolerance"], 32 * 2.0 ** -53)
+
     def test_a_wave_that_has_left_the_mesh_and_one_that_was_never_on_it(self):
         for steps in ("900", "1000"):
             checks = [c["name"] for c in self.verified(
