@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "common/algebra/matrix_parts.hpp"
 #include "common/algebra/su2.hpp"
 #include "common/error.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/random/random_matrix.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/staples.hpp"
 
 namespace plaquette::cpu {
 namespace {

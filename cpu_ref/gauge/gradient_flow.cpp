@@ -9,47 +9,34 @@
 #include <utility>
 
 #include "common/algebra/field_strength.hpp"
-#include "common/algebra/stout.hpp"
 #include "common/error.hpp"
+#include "common/gauge/smearing.hpp"
 #include "common/lattice/ghosts.hpp"
-#include "common/random/random_matrix.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/staples.hpp"
+#include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
 
 gradient_flow::gradient_flow(gauge_configuration links, const communicator& comm)
-    : links_(std::move(links)), change_(links_.geometry()), comm_(comm) {
+    : links_(std::move(links)), exponents_(links_.geometry()), comm_(comm) {
   require_current_ghosts(links_, comm_, "gradient_flow");
 }
 
-void gradient_flow::stage(double step, double new_part, double old_part) {
-  stop_point();
-  // Z = -(anti-Hermitian, traceless part of U times its staples) = i h, h of the adjoint.
-  for_each_site(links_.geometry(), [&](const coordinate& x) {
-    for (int mu = 0; mu < dimensions; ++mu) {
-      const su3<double> closed = links_(x)[mu] * closing_staples(links_, x, mu, [](int) { return 1.0; });
-      change_(x)[mu] = step * new_part * traceless_hermitian_part(adjoint(closed)) + old_part * change_(x)[mu];
-    }
-  });
-  for_each_site(links_.geometry(), [&](const coordinate& x) {
-    for (int mu = 0; mu < dimensions; ++mu)
-      links_(x)[mu] = put_into_su3(exponential_of_i_times(change_(x)[mu]) * links_(x)[mu]);
-  });
-  exchange_ghosts(links_, comm_);
-}
-
-// With W_0 = V(t) and Z_i = step Z(W_i):
-//   W_1 = exp(1/4 Z_0) W_0,   W_2 = exp(8/9 Z_1 - 17/36 Z_0) W_1,   V(t + step) = exp(3/4 Z_2 - 8/9 Z_1 + 17/36 Z_0)
-//   W_2:
-// each exponent is the one before it, times a number, plus the new Z.
 void gradient_flow::advance(double step) {
   if (!(step > 0.0 && std::isfinite(step)))
     throw input_error("gradient flow: expected a finite positive step, found " + std::to_string(step));
-  stage(step, 1.0 / 4.0, 0.0);
-  stage(step, 8.0 / 9.0, -17.0 / 9.0);
-  stage(step, 3.0 / 4.0, -1.0);
+  for (const flow_stage& stage : flow_stages) {
+    stop_point();
+    for_each_site(links_.geometry(), [&](const coordinate& x) {
+      for (int mu = 0; mu < dimensions; ++mu)
+        exponents_(x)[mu] = flow_exponent(link_reader{links_}, x, mu, step, stage, exponents_(x)[mu]);
+    });
+    for_each_site(links_.geometry(), [&](const coordinate& x) {
+      for (int mu = 0; mu < dimensions; ++mu) links_(x)[mu] = link_moved_along(exponents_(x)[mu], links_(x)[mu]);
+    });
+    exchange_ghosts(links_, comm_);
+  }
   time_ += step;
 }
 
@@ -69,14 +56,6 @@ su3<double> clover_at(const gauge_configuration& links, const coordinate& x, int
   return h;
 }
 
-/// tr a b of Hermitian matrices: a real number.
-double trace_of_product(const su3<double>& a, const su3<double>& b) {
-  double sum = 0.0;
-  for (int i = 0; i < colours; ++i)
-    for (int j = 0; j < colours; ++j) sum += a(i, j).re * b(i, j).re + a(i, j).im * b(i, j).im;
-  return sum;
-}
-
 }  // namespace
 
 flow_measurement measure_field_strength(const gauge_configuration& links, const communicator& comm) {
@@ -85,8 +64,9 @@ flow_measurement measure_field_strength(const gauge_configuration& links, const 
     const su3<double> xy = clover_at(links, x, 0, 1), xz = clover_at(links, x, 0, 2), xt = clover_at(links, x, 0, 3),
                       yz = clover_at(links, x, 1, 2), yt = clover_at(links, x, 1, 3), zt = clover_at(links, x, 2, 3);
     double e = 0.0;  // F^a F^a / 4 over all (mu, nu) = sum over mu < nu of tr (i F)^2
-    for (const su3<double>* f : {&xy, &xz, &xt, &yz, &yt, &zt}) e += trace_of_product(*f, *f);
-    return std::array{e, trace_of_product(xy, zt) - trace_of_product(xz, yt) + trace_of_product(xt, yz)};
+    for (const su3<double>* f : {&xy, &xz, &xt, &yz, &yt, &zt}) e += real_trace_with_adjoint(*f, *f);
+    return std::array{
+        e, real_trace_with_adjoint(xy, zt) - real_trace_with_adjoint(xz, yt) + real_trace_with_adjoint(xt, yz)};
   });
   constexpr double terms_alike = 8.0;  // of epsilon, for each of the three
   return {0.0, energy / static_cast<double>(links.geometry().global_volume()),

@@ -27,10 +27,7 @@ class gradient_flow {
   const communicator& ranks() const { return comm_; }
 
  private:
-  /// links = exp(change) links, where change becomes new_part Z(links) step + old_part change.
-  void stage(double step, double new_part, double old_part);
-
-  gauge_configuration links_, change_;  ///< change_: i times a Hermitian matrix a link; the matrix is stored
+  gauge_configuration links_, exponents_;
   communicator comm_;
   double time_ = 0.0;
 };

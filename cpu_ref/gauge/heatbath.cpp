@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
-#include "common/algebra/staple.hpp"
 #include "common/error.hpp"
+#include "common/gauge/staples.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
@@ -73,10 +73,11 @@ struct link_batch {
   std::array<std::uint64_t, batch_size> global_index;
   int mu;
   std::array<std::ptrdiff_t, dimensions> stride;  ///< from a site to its neighbour
-  std::array<double, dimensions> weight;          ///< of the plane (mu, nu)
+  plane_weights weight;
 
-  /// U_nu of the sites `shift` away from those of the batch.
-  su3<lanes> links(std::ptrdiff_t shift, int nu) const {
+  /// As common/gauge reads links: a site is `shift` away from those of the batch.
+  std::ptrdiff_t moved(std::ptrdiff_t shift, int nu, int sign) const { return shift + sign * stride[nu]; }
+  su3<lanes> operator()(std::ptrdiff_t shift, int nu) const {
     su3<lanes> u;
     for (int lane = 0; lane < batch_size; ++lane) {
       const su3<double>& from = at[lane][shift][nu];
@@ -96,27 +97,15 @@ struct link_batch {
         for (int j = 0; j < colours; ++j) to(i, j) = {u(i, j).re[lane], u(i, j).im[lane]};
     }
   }
-
-  /// The weighted staples A: the action depends on a link U of the batch as -(beta / 3) Re tr(U A).
-  su3<lanes> staples() const {
-    su3<lanes> sum;
-    for (int nu = 0; nu < dimensions; ++nu) {
-      if (nu == mu) continue;
-      const su3<lanes> above = staple_above(links(stride[mu], nu), links(stride[nu], mu), links(0, nu));
-      const su3<lanes> below =
-          staple_below(links(-stride[nu], mu), links(stride[mu] - stride[nu], nu), links(-stride[nu], nu));
-      sum += lanes(weight[nu]) * (above + below);
-    }
-    return sum;
-  }
 };
 
 /// Multiplies the links of a batch, in each subgroup s in turn, with choose(r, s): an element g of SU(2), made from the
 /// r with Re tr(g U A) = Re tr(g r) + (what does not depend on g).
 template <class Choose>
 void update_in_subgroups(const link_batch& batch, Choose&& choose) {
-  su3<lanes> u = batch.links(0, batch.mu);
-  su3<lanes> u_staples = u * batch.staples();
+  constexpr std::ptrdiff_t here = 0;
+  su3<lanes> u = batch(here, batch.mu);
+  su3<lanes> u_staples = u * closing_staples(batch, here, batch.mu, batch.weight);
   for (const su2_subgroup& s : su2_subgroups) {
     const quaternion<lanes> g = choose(projected(u_staples, s), s);
     multiply_from_left(u, g, s);
@@ -226,12 +215,12 @@ void heatbath_updater::sweep(gauge_configuration& links, const gauge_action& act
   for (int mu = 0; mu < dimensions; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
       stop_point();
+      const plane_weights weights(mu, [&](int a, int b) { return action.plane_weight(a, b); });
       const auto& list = sites_[parity];
       const std::int64_t batches = static_cast<std::int64_t>(list.size()) / batch_size;
 #pragma omp parallel for schedule(static) if (batches >= fewest_batches_for_threads)
       for (std::int64_t b = 0; b < batches; ++b) {
-        link_batch batch{{}, {}, mu, stride_, {}};
-        for (int nu = 0; nu < dimensions; ++nu) batch.weight[nu] = action.plane_weight(mu, nu);
+        link_batch batch{{}, {}, mu, stride_, weights};
         for (int lane = 0; lane < batch_size; ++lane) {
           const site& s = list[static_cast<std::size_t>(b * batch_size + lane)];
           batch.at[lane] = origin + s.offset;

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <iterator>
 
+#include "common/gauge/staples.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/staples.hpp"
+#include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu::textbook {
 
@@ -18,7 +19,8 @@ namespace {
 template <class Choose>
 void update_link(gauge_configuration& links, const coordinate& x, int mu, const gauge_action& action, Choose&& choose) {
   su3<double> u = links(x)[mu];
-  su3<double> u_staples = u * closing_staples(links, x, mu, [&](int nu) { return action.plane_weight(mu, nu); });
+  su3<double> u_staples =
+      u * closing_staples(link_reader{links}, x, mu, [&](int nu) { return action.plane_weight(mu, nu); });
   for (const su2_subgroup& s : su2_subgroups) {
     const quaternion<double> g = choose(projected(u_staples, s), s);
     multiply_from_left(u, g, s);

@@ -9,10 +9,11 @@
 
 #include "common/algebra/su2.hpp"
 #include "common/error.hpp"
+#include "common/gauge/staples.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/random/random_matrix.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/staples.hpp"
+#include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
 
@@ -121,9 +122,9 @@ gauge_configuration ape_smeared(const gauge_configuration& links, const ape_smea
   for (int step = 0; step < smearing.steps; ++step) {
     for_each_site(links.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < directions; ++mu)
-        next(x)[mu] =
-            blocked(now(x)[mu], smearing.alpha, 2 * (directions - 1),
-                    adjoint(closing_staples(now, x, mu, [&](int nu) { return nu < directions ? 1.0 : 0.0; })));
+        next(x)[mu] = blocked(
+            now(x)[mu], smearing.alpha, 2 * (directions - 1),
+            adjoint(closing_staples(link_reader{now}, x, mu, [&](int nu) { return nu < directions ? 1.0 : 0.0; })));
     });
     exchange_ghosts(next, comm);
     std::swap(now, next);

@@ -3,12 +3,11 @@
 
 #include <utility>
 
-#include "common/algebra/stout.hpp"
+#include "common/gauge/smearing.hpp"
 #include "common/lattice/ghosts.hpp"
-#include "common/random/random_matrix.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/staples.hpp"
+#include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
 
@@ -22,8 +21,7 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
     for_each_site(links.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < dimensions; ++mu)
         if (smearing.smears(mu))
-          next(x)[mu] = put_into_su3(stout_smeared_link(
-              now(x)[mu], closing_staples(now, x, mu, [&](int nu) { return smearing.weight(mu, nu); })));
+          next(x)[mu] = stout_smeared_link(link_reader{now}, x, mu, [&](int nu) { return smearing.weight(mu, nu); });
     });
     exchange_ghosts(next, comm);
     std::swap(now, next);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gauge/heatbath.hpp"
 
-#include "common/algebra/staple.hpp"
 #include "common/error.hpp"
+#include "common/gauge/staples.hpp"
 #include "common/random/random_matrix.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "gpu/device/launch.hpp"
@@ -22,45 +22,23 @@ struct update_link {
   site_order order;
   global_order whole;  ///< of a coordinate of the box with ghosts
   int mu;
-  int own_parity, parity;     ///< the second one in the box with ghosts
-  double weight[dimensions];  ///< of the plane (mu, nu)
+  int own_parity;
+  plane_weights weight;
   double beta;
   std::uint64_t seed, first_stream;  ///< of the subgroups' three
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_coordinate at = links.box.coordinate_of(order.coordinate_of(own_parity, static_cast<std::int32_t>(n)));
-    const std::int32_t i = links.box.order.index(at);
-    su3<double> u_staples = staples(i, at);
-    su3<double> u = links.at.load(parity, i, mu);
+    const box_site x = links.site(order, {own_parity, static_cast<std::int32_t>(n)});
+    su3<double> u_staples = closing_staples(links, x, mu, weight);
+    su3<double> u = links(x, mu);
     u_staples = u * u_staples;
-    update_in_subgroup<0>(u, u_staples, at);
-    update_in_subgroup<1>(u, u_staples, at);
-    update_in_subgroup<2>(u, u_staples, at);
-    links.at.store(parity, i, mu, put_into_su3(u));
+    update_in_subgroup<0>(u, u_staples, x.at);
+    update_in_subgroup<1>(u, u_staples, x.at);
+    update_in_subgroup<2>(u, u_staples, x.at);
+    links.at.store(x.parity, x.index, mu, put_into_su3(u));
   }
 
  private:
-  /// The weighted staples A: the action depends on the link U as -(beta / 3) Re tr(U A).
-  PLAQUETTE_HOST_DEVICE su3<double> staples(std::int32_t i, const site_coordinate& at) const {
-    const int other = 1 - parity;
-    const site_order& box = links.box.order;
-    const site_coordinate at_mu = moved(box, at, mu, +1);
-    const std::int32_t i_mu = box.index(at_mu);
-    su3<double> sum;
-#pragma unroll 1
-    for (int nu = 0; nu < dimensions; ++nu) {
-      if (nu == mu) continue;
-      const std::int32_t above = box.index(moved(box, at, nu, +1)), below = box.index(moved(box, at, nu, -1)),
-                         mu_below = box.index(moved(box, at_mu, nu, -1));
-      const su3<double> up =
-          staple_above(links.at.load(other, i_mu, nu), links.at.load(other, above, mu), links.at.load(parity, i, nu));
-      const su3<double> down = staple_below(links.at.load(other, below, mu), links.at.load(parity, mu_below, nu),
-                                            links.at.load(other, below, nu));
-      sum += weight[nu] * (up + down);
-    }
-    return sum;
-  }
-
   /// Multiplies u and u A with an element g of SU(2), made from the r with Re tr(g u A) = Re tr(g r) + (what does not
   /// depend on g).
   template <int subgroup>
@@ -90,17 +68,10 @@ void sweep(links_with_ghosts& links, const gauge_action& action, std::uint64_t s
   for (int mu = 0; mu < dimensions; ++mu)
     for (int parity = 0; parity < 2; ++parity) {
       const std::uint64_t direction = sweep_number * dimensions + static_cast<std::uint64_t>(mu);
-      update_link<kind> update{sites,
-                               ctx.order(),
-                               sites.box.global(ctx.geometry()),
-                               mu,
-                               parity,
-                               sites.box.parity_of(parity),
-                               {},
-                               action.beta,
-                               seed,
-                               random_stream_id(random_purpose::heatbath, direction * subgroups)};
-      for (int nu = 0; nu < dimensions; ++nu) update.weight[nu] = action.plane_weight(mu, nu);
+      const update_link<kind> update{
+          sites,       ctx.order(), sites.box.global(ctx.geometry()),
+          mu,          parity,      plane_weights(mu, [&](int a, int b) { return action.plane_weight(a, b); }),
+          action.beta, seed,        random_stream_id(random_purpose::heatbath, direction * subgroups)};
       for_each_index(ctx.queue(), ctx.order().sites, update, 128);
       links.exchange(mu, parity);
     }

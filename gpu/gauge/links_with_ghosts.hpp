@@ -14,7 +14,14 @@
 
 namespace plaquette::gpu {
 
-/// A number of matrices a site of a box with ghosts, as kernels take them.
+/// A site of a box with ghosts, and its number there.
+struct box_site {
+  site_coordinate at;
+  int parity;
+  std::int32_t index;
+};
+
+/// A number of matrices a site of a box with ghosts, as kernels take them; common/gauge reads links through it.
 template <int matrices, class Byte>
 struct ghosted_matrices {
   matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box
@@ -25,6 +32,19 @@ struct ghosted_matrices {
   PLAQUETTE_HOST_DEVICE su3<double> load(const site_coordinate& x, int which) const {
     const auto [parity, i] = box.number_of(box.wrapped_coordinate_of(x));
     return at.load(parity, i, which);
+  }
+
+  /// \param own  order of the rank's own sites
+  PLAQUETTE_HOST_DEVICE box_site site(const site_order& own, const site_number& n) const {
+    const site_coordinate x = box.coordinate_of(own.coordinate_of(n.parity, n.index));
+    return {x, box.parity_of(n.parity), box.order.index(x)};
+  }
+  PLAQUETTE_HOST_DEVICE box_site moved(const box_site& x, int mu, int sign) const {
+    const site_coordinate to = gpu::moved(box.order, x.at, mu, sign);
+    return {to, 1 - x.parity, box.order.index(to)};
+  }
+  PLAQUETTE_HOST_DEVICE su3<double> operator()(const box_site& x, int which) const {
+    return at.load(x.parity, x.index, which);
   }
 };
 

@@ -17,7 +17,7 @@ TOP = {"common": {"common"},
        "miniapps": {"common", "cpu_ref", "gpu", "miniapps"}}
 
 LAYERS = {
-    "common": [("error", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("io",), ("concepts",),
+    "common": [("error", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),
                ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
                 ("sources",), ("observables",), ("solvers",)],

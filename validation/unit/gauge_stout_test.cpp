@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algebra/stout.hpp"
+#include "common/algebra/su3_exponential.hpp"
 #include "common/error.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A step of stout smearing on one link (Morningstar, Peardon, hep-lat/0311018), on host and device.
+/// Exponentials of the algebra su(3), on host and device: by a closed form for smearing and flow, by a recurrence for
+/// links that move.
 #pragma once
 
 #include <cmath>
@@ -9,7 +10,8 @@
 
 namespace plaquette {
 
-/// Returns exp(i Q) for a Hermitian, traceless Q: f_0 + f_1 Q + f_2 Q^2 by Cayley and Hamilton (equations 19 to 35).
+/// Returns exp(i Q) for a Hermitian, traceless Q: f_0 + f_1 Q + f_2 Q^2 by Cayley and Hamilton. (Morningstar, Peardon,
+/// hep-lat/0311018, equations 19 to 35)
 PLAQUETTE_HOST_DEVICE inline su3<double> exponential_of_i_times(const su3<double>& q) {
   const su3<double> q2 = q * q;
   const double c1 = 0.5 * trace(q2).re;
@@ -38,17 +40,6 @@ PLAQUETTE_HOST_DEVICE inline su3<double> exponential_of_i_times(const su3<double
   su3<double> e = f1 * q + f2 * q2;
   for (int i = 0; i < colours; ++i) e(i, i) += f0;
   return e;
-}
-
-/// Returns U' = exp(i Q) U with Q = (i/2)(Omega^+ - Omega) without its trace, and Omega = C U^+. (equations 1 to 3)
-/// \param closing  C^+: the weighted staples that close U to plaquettes, as `staple_above` and `staple_below` give them
-PLAQUETTE_HOST_DEVICE inline su3<double> stout_smeared_link(const su3<double>& u, const su3<double>& closing) {
-  const su3<double> omega_dagger = u * closing;
-  const su3<double> difference = omega_dagger - adjoint(omega_dagger);
-  su3<double> q = complex<double>{0.0, 0.5} * difference;
-  const double third = trace(q).re / 3.0;
-  for (int i = 0; i < colours; ++i) q(i, i).re -= third;
-  return exponential_of_i_times(q) * u;
 }
 
 }  // namespace plaquette
