@@ -23,4 +23,12 @@ PLAQUETTE_HOST_DEVICE constexpr su3<double> traceless_hermitian_part(const su3<d
   return h;
 }
 
+/// Returns (a - a^+) / 2 without its trace: in the algebra su(3).
+PLAQUETTE_HOST_DEVICE constexpr su3<double> traceless_antihermitian_part(const su3<double>& a) {
+  su3<double> h = 0.5 * (a - adjoint(a));
+  const double third = trace(h).im / 3.0;
+  for (int i = 0; i < colours; ++i) h(i, i) = {0.0, h(i, i).im - third};
+  return h;
+}
+
 }  // namespace plaquette

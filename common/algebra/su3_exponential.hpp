@@ -42,4 +42,47 @@ PLAQUETTE_HOST_DEVICE inline su3<double> exponential_of_i_times(const su3<double
   return e;
 }
 
+/// Returns c + a b. Sums of products that must have the same bits everywhere are written with std::fma: no compiler
+/// changes them.
+PLAQUETTE_HOST_DEVICE inline complex<double> fused(const complex<double>& a, const complex<double>& b,
+                                                   const complex<double>& c) {
+  return {std::fma(a.re, b.re, std::fma(-a.im, b.im, c.re)), std::fma(a.re, b.im, std::fma(a.im, b.re, c.im))};
+}
+
+/// Returns a b by std::fma.
+PLAQUETTE_HOST_DEVICE inline su3<double> fused_product(const su3<double>& a, const su3<double>& b) {
+  su3<double> r;
+  for (int i = 0; i < colours; ++i)
+    for (int j = 0; j < colours; ++j)
+      r(i, j) = fused(a(i, 2), b(2, j), fused(a(i, 1), b(1, j), fused(a(i, 0), b(0, j), {})));
+  return r;
+}
+
+/// Returns exp(A) for a traceless, anti-Hermitian A: its series to the 24th power, A^3 = A tr A^2 / 2 + det A by Cayley
+/// and Hamilton. The series leaves out |A|^25 / 25!, below 1e-13 for |A| up to 3. The same bits on CPU and GPU, and
+/// smooth in A: no case distinctions.
+PLAQUETTE_HOST_DEVICE inline su3<double> exponential(const su3<double>& a) {
+  const su3<double> a2 = fused_product(a, a);
+  const double half_trace = 0.5 * (a2(0, 0).re + a2(1, 1).re + a2(2, 2).re);
+  const auto minor = [&](int i, int j) { return fused(-a(1, j), a(2, i), fused(a(1, i), a(2, j), {})); };
+  const double det = fused(a(0, 2), minor(0, 1), fused(-a(0, 1), minor(0, 2), fused(a(0, 0), minor(1, 2), {}))).im;
+  // E = q0 + q1 A + q2 A^2 becomes 1 + A E / n.
+  complex<double> q0{1.0, 0.0}, q1, q2;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+  for (int n = 24; n > 0; --n) {
+    const double s = 1.0 / n;
+    const complex<double> r1{s * std::fma(half_trace, q2.re, q0.re), s * std::fma(half_trace, q2.im, q0.im)};
+    q0 = {std::fma(-det, s * q2.im, 1.0), det * (s * q2.re)};
+    q2 = s * q1;
+    q1 = r1;
+  }
+  su3<double> e;
+  for (int i = 0; i < colours; ++i)
+    for (int j = 0; j < colours; ++j)
+      e(i, j) = fused(q2, a2(i, j), fused(q1, a(i, j), i == j ? q0 : complex<double>{}));
+  return e;
+}
+
 }  // namespace plaquette

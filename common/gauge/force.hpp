@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The force of a gauge action on one link, and the link's motion, for both libraries, on host and device. Links are
+/// read as staples.hpp has them.
+///
+/// Momenta are traceless, anti-Hermitian matrices A = i a_k T_k, tr T_k T_l = 1/2, with the kinetic energy
+/// sum a_k^2 / 2 = -sum tr A^2, and dU/dt = A U. Then dA/dt = -(beta/6) TA(U S): TA is the traceless anti-Hermitian
+/// part, and S are the staples that close U to the loops of the action, with their weights.
+#pragma once
+
+#include "common/algebra/su3_exponential.hpp"
+#include "common/gauge/staples.hpp"
+
+namespace plaquette {
+
+/// Returns TA(U S), S from plaquettes alone.
+template <class Links, class Site, class Weight>
+PLAQUETTE_HOST_DEVICE su3<double> plaquette_force(const Links& links, const Site& x, int mu, const Weight& weight) {
+  return traceless_antihermitian_part(links(x, mu) * closing_staples(links, x, mu, weight));
+}
+
+/// Returns exp(step A) U. The same bits on CPU and GPU.
+PLAQUETTE_HOST_DEVICE inline su3<double> moved_link(const su3<double>& u, const su3<double>& momentum, double step) {
+  return fused_product(exponential(step * momentum), u);
+}
+
+// Rectangles of a plane (mu, nu) are plaquettes one of whose links is bent outwards: it gives way to the three links
+// around its neighbour plaquette. All bent links of a plane are a field of four matrices a site, with ghosts of its
+// own, so that nothing is read more than one step outside.
+
+/// Returns the bent links of U_mu(x) and U_nu(x): U_mu by way of +nu and -nu, U_nu by way of +mu and -mu, for `which` 0
+/// to 3.
+template <class Links, class Site>
+PLAQUETTE_HOST_DEVICE su3<double> bent_link(const Links& links, const Site& x, int mu, int nu, int which) {
+  const int along = which < 2 ? mu : nu, across = which < 2 ? nu : mu;
+  if (which % 2 == 0)
+    return links(x, across) * links(links.moved(x, across, +1), along) *
+           adjoint(links(links.moved(x, along, +1), across));
+  const Site below = links.moved(x, across, -1);
+  return adjoint(links(below, across)) * links(below, along) * links(links.moved(below, along, +1), across);
+}
+
+/// Returns TA(U S), S the six staples of rectangles in a plane that close U_mu(x), or the U_nu(x) of the same plane.
+/// \param bent   reads the bent links as `links` are read
+/// \param first  true for the first direction of the plane, mu; false for nu
+template <class Links, class Bent, class Site>
+PLAQUETTE_HOST_DEVICE su3<double> rectangle_force(const Links& links, const Bent& bent, const Site& x, int mu, int nu,
+                                                  bool first) {
+  const int along = first ? mu : nu, across = first ? nu : mu;
+  const int outer = first ? 0 : 2, side = first ? 2 : 0;  // of the bent links, those by way of +
+  const Site ahead = links.moved(x, along, +1), above = links.moved(x, across, +1), below = links.moved(x, across, -1),
+             below_ahead = links.moved(ahead, across, -1);
+  su3<double> sum = staple_above(bent(ahead, side), links(above, along), links(x, across));
+  sum += staple_above(links(ahead, across), bent(above, outer), links(x, across));
+  sum += staple_above(links(ahead, across), links(above, along), bent(x, side + 1));
+  sum += staple_below(links(below, along), bent(below_ahead, side), links(below, across));
+  sum += staple_below(bent(below, outer + 1), links(below_ahead, across), links(below, across));
+  sum += staple_below(links(below, along), links(below_ahead, across), bent(below, side + 1));
+  return traceless_antihermitian_part(links(x, along) * sum);
+}
+
+}  // namespace plaquette

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/gauge/gauge_force.hpp"
+
+#include "common/error.hpp"
+#include "common/gauge/force.hpp"
+#include "common/lattice/ghosts.hpp"
+#include "common/stop_point.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/gauge/link_reader.hpp"
+
+// std::fma is an instruction, where the machine has it, and else a call; the bits are the same.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define PLAQUETTE_FMA_WHERE_POSSIBLE __attribute__((target_clones("arch=haswell", "default"), flatten))
+#else
+#define PLAQUETTE_FMA_WHERE_POSSIBLE
+#endif
+
+namespace plaquette::cpu {
+namespace {
+
+void require_same_geometry(const gauge_momenta& momenta, const gauge_configuration& links) {
+  if (!(momenta.geometry() == links.geometry()))
+    throw input_error("momenta on a lattice " + to_string(momenta.geometry().global()) + " on ranks " +
+                      to_string(momenta.geometry().grid()) + " do not fit links on a lattice " +
+                      to_string(links.geometry().global()) + " on ranks " + to_string(links.geometry().grid()));
+}
+
+PLAQUETTE_FMA_WHERE_POSSIBLE
+void move_links_of_site(site_links& links, const site_links& momenta, double step) {
+  for (int mu = 0; mu < dimensions; ++mu) links[mu] = moved_link(links[mu], momenta[mu], step);
+}
+
+/// Adds factor TA(U S) of the rectangles.
+void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& links, double factor,
+                          const communicator& comm) {
+  const lattice_geometry& geometry = links.geometry();
+  gauge_configuration bent(geometry);
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) {
+      stop_point();
+      for_each_site(geometry, [&](const coordinate& x) {
+        for (int which = 0; which < 4; ++which) bent(x)[which] = bent_link(link_reader{links}, x, mu, nu, which);
+      });
+      exchange_ghosts(bent, comm);
+      for_each_site(geometry, [&](const coordinate& x) {
+        for (const bool first : {true, false})
+          momenta(x)[first ? mu : nu] +=
+              factor * rectangle_force(link_reader{links}, link_reader{bent}, x, mu, nu, first);
+      });
+    }
+}
+
+}  // namespace
+
+void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, const loop_action& action, double step,
+                     const communicator& comm) {
+  require_usable(action);
+  require_same_geometry(momenta, links);
+  require_current_ghosts(links, comm, "add_gauge_force");
+  stop_point();
+  const double factor = -step * action.beta / 6.0;
+  for_each_site(links.geometry(), [&](const coordinate& x) {
+    for (int mu = 0; mu < dimensions; ++mu)
+      momenta(x)[mu] +=
+          factor * plaquette_force(link_reader{links}, x, mu, [&](int nu) { return action.plaquette_weight(mu, nu); });
+  });
+  if (action.c1 != 0.0) add_rectangle_forces(momenta, links, factor * action.c1, comm);
+}
+
+void move_links(gauge_configuration& links, const gauge_momenta& momenta, double step, const communicator& comm) {
+  require_same_geometry(momenta, links);
+  stop_point();
+  for_each_site(links.geometry(), [&](const coordinate& x) { move_links_of_site(links(x), momenta(x), step); });
+  exchange_ghosts(links, comm);
+}
+
+}  // namespace plaquette::cpu

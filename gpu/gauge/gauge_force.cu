@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/gauge/gauge_force.hpp"
+
+#include "common/error.hpp"
+#include "common/gauge/force.hpp"
+#include "gpu/device/launch.hpp"
+#include "gpu/fields/lattice_sites.hpp"
+#include "gpu/gauge/links_with_ghosts.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+void require_same_geometry(const gauge_momenta& momenta, const gauge_configuration& links) {
+  const lattice_geometry &a = momenta.get_context().geometry(), &b = links.get_context().geometry();
+  if (!(a == b))
+    throw input_error("momenta on a lattice " + to_string(a.global()) + " on ranks " + to_string(a.grid()) +
+                      " do not fit links on a lattice " + to_string(b.global()) + " on ranks " + to_string(b.grid()));
+}
+
+/// One link of direction mu.
+struct add_plaquette_force {
+  gauge_momenta::pointer momenta;
+  ghosted_links links;
+  site_order order;
+  int mu;
+  plane_weights weight;
+  double factor;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const site_number own = site_of_loop(order, n);
+    const su3<double> change = factor * plaquette_force(links, links.site(order, own), mu, weight);
+    momenta.store(own.parity, own.index, mu, momenta.load(own.parity, own.index, mu) + change);
+  }
+};
+
+/// One bent link of a site.
+struct bend_link {
+  gauge_configuration::pointer bent;
+  ghosted_links links;
+  site_order order;
+  int mu, nu, which;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const site_number own = site_of_loop(order, n);
+    bent.store(own.parity, own.index, which, bent_link(links, links.site(order, own), mu, nu, which));
+  }
+};
+
+/// One link of a plane.
+struct add_rectangle_force {
+  gauge_momenta::pointer momenta;
+  ghosted_links links, bent;
+  site_order order;
+  int mu, nu;
+  bool first;
+  double factor;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const site_number own = site_of_loop(order, n);
+    const int direction = first ? mu : nu;
+    const su3<double> change = factor * rectangle_force(links, bent, links.site(order, own), mu, nu, first);
+    momenta.store(own.parity, own.index, direction, momenta.load(own.parity, own.index, direction) + change);
+  }
+};
+
+struct move_link {
+  gauge_configuration::pointer links;
+  gauge_momenta::const_pointer momenta;
+  site_order order;
+  int mu;
+  double step;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+    links.store(parity, i, mu, moved_link(links.load(parity, i, mu), momenta.load(parity, i, mu), step));
+  }
+};
+
+template <class Body>
+void for_each_site(const context& ctx, const Body& body) {
+  for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(ctx.order().sites), body, 128);
+}
+
+/// Adds factor TA(U S) of the rectangles.
+void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& links, const links_with_ghosts& around,
+                          double factor) {
+  const context& ctx = links.get_context();
+  gauge_configuration bent(ctx);
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) {
+      for (int which = 0; which < 4; ++which)
+        for_each_site(ctx, bend_link{bent.sites(), around.sites(), ctx.order(), mu, nu, which});
+      const links_with_ghosts bent_around(bent);
+      for (const bool first : {true, false})
+        for_each_site(ctx, add_rectangle_force{momenta.sites(), around.sites(), bent_around.sites(), ctx.order(), mu,
+                                               nu, first, factor});
+    }
+}
+
+}  // namespace
+
+void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, const loop_action& action, double step) {
+  require_usable(action);
+  require_same_geometry(momenta, links);
+  const context& ctx = links.get_context();
+  const links_with_ghosts around(links);
+  const double factor = -step * action.beta / 6.0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for_each_site(ctx, add_plaquette_force{
+                           momenta.sites(), around.sites(), ctx.order(), mu,
+                           plane_weights(mu, [&](int a, int b) { return action.plaquette_weight(a, b); }), factor});
+  if (action.c1 != 0.0) add_rectangle_forces(momenta, links, around, factor * action.c1);
+}
+
+void move_links(gauge_configuration& links, const gauge_momenta& momenta, double step) {
+  require_same_geometry(momenta, links);
+  const context& ctx = links.get_context();
+  for (int mu = 0; mu < dimensions; ++mu)
+    for_each_site(ctx, move_link{links.sites(), momenta.sites(), ctx.order(), mu, step});
+}
+
+}  // namespace plaquette::gpu
