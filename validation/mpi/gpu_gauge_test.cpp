@@ -10,7 +10,9 @@
 
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gauge_force.hpp"
 #include "gpu/gauge/gaussian_smearing.hpp"
+#include "gpu/gauge/gradient_flow.hpp"
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/gauge/plaquette.hpp"
@@ -305,6 +307,39 @@ TEST(GpuStoutSmearingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
   expect_the_bits_of_one_rank([](const gpu::context& ctx) {
     return export_links(stout_smeared(weak_field_configuration(ctx, 0.2, 46), {2, 0.1, false}));
   });
+}
+
+TEST(GpuGradientFlowOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    gpu::gradient_flow flow(weak_field_configuration(ctx, 0.2, 47));
+    flow.advance(0.05);
+    return export_links(flow.links());
+  });
+}
+
+TEST(GpuFieldStrengthOnRanks, AgreesWithOneRankToRounding) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto whole = measure_field_strength(weak_field_configuration(alone, 0.2, 48)),
+               parts = measure_field_strength(weak_field_configuration(ctx, 0.2, 48));
+    // Sums of up to 576 terms in another order; energies are of size 1, charges of size 1 / (4 pi^2) a site.
+    EXPECT_NEAR(parts.energy_density, whole.energy_density, 1e3 * 0x1p-53 * whole.energy_density) << describe(ctx);
+    EXPECT_NEAR(parts.charge, whole.charge, 1e4 * 0x1p-53) << describe(ctx);
+  });
+}
+
+// --- Molecular dynamics ----------------------------------------------------------------------------------------------
+
+TEST(GpuGaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRankOnEveryGrid) {
+  for (const loop_action& action : {loop_action{5.7, 0.0, 1.5}, loop_action{2.3, -0.331}})
+    expect_the_bits_of_one_rank([&](const gpu::context& ctx) {
+      auto links = weak_field_configuration(ctx, 0.2, 49), momenta = copy_of(links);
+      fill_bytes(ctx.queue(), momenta.sites().begin, 0, static_cast<std::size_t>(2 * momenta.parity_bytes()));
+      for (int n = 0; n < 2; ++n) {
+        add_gauge_force(momenta, links, action, 0.1);
+        move_links(links, momenta, 0.1);
+      }
+      return std::vector{export_links(momenta), export_links(links)};
+    });
 }
 
 // --- Spinors ---------------------------------------------------------------------------------------------------------

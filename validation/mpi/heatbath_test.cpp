@@ -14,6 +14,7 @@
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_fixing.hpp"
+#include "cpu_ref/gauge/gauge_force.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/link_smearing.hpp"
@@ -144,6 +145,20 @@ TEST(GaugeFieldsOnRanks, FlowSmearAndAreFixedWithTheBitsOfOneRank) {
   for (const auto condition : {gauge_condition::landau, gauge_condition::coulomb})
     expect_the_same_bits_on(parts, [&](const lattice_geometry& geometry, const communicator& comm) {
       return gauge_fixed(links(geometry, comm), condition, {1e-30, 3, 1.7}, comm).links;
+    });
+}
+
+TEST(GaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRank) {
+  const auto parts = all_grids(communicator::world(), {{4, 4, 4, 8}});
+  for (const loop_action& action : {loop_action{5.7, 0.0, 1.5}, loop_action{2.3, -0.331}})
+    expect_the_same_bits_on(parts, [&](const lattice_geometry& geometry, const communicator& comm) {
+      auto links = weak_field_configuration(geometry, 0.2, 34, comm);
+      gauge_momenta momenta(geometry);
+      for (int n = 0; n < 2; ++n) {
+        add_gauge_force(momenta, links, action, 0.1, comm);
+        move_links(links, momenta, 0.1, comm);
+      }
+      return links;
     });
 }
 
