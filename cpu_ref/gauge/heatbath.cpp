@@ -6,6 +6,7 @@
 
 #include "common/error.hpp"
 #include "common/gauge/staples.hpp"
+#include "common/gauge/subgroup_updates.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
@@ -99,31 +100,27 @@ struct link_batch {
   }
 };
 
-/// Multiplies the links of a batch, in each subgroup s in turn, with choose(r, s): an element g of SU(2), made from the
-/// r with Re tr(g U A) = Re tr(g r) + (what does not depend on g).
+/// Multiplies the links of a batch, in each subgroup in turn, with choose(r, number of the subgroup). The action
+/// depends on a link U of the batch as -(beta / 3) Re tr(U A), A being the weighted staples.
 template <class Choose>
-void update_in_subgroups(const link_batch& batch, Choose&& choose) {
+void update_links(const link_batch& batch, Choose&& choose) {
   constexpr std::ptrdiff_t here = 0;
   su3<lanes> u = batch(here, batch.mu);
   su3<lanes> u_staples = u * closing_staples(batch, here, batch.mu, batch.weight);
-  for (const su2_subgroup& s : su2_subgroups) {
-    const quaternion<lanes> g = choose(projected(u_staples, s), s);
-    multiply_from_left(u, g, s);
-    multiply_from_left(u_staples, g, s);
-  }
+  update_in_subgroups(u, u_staples, choose);
   batch.store(reunitarised(u, square_root));
 }
 
 PLAQUETTE_INSTRUCTION_SETS
 void overrelax(const link_batch& batch) {
-  update_in_subgroups(batch, [](const quaternion<lanes>& r, const su2_subgroup&) { return reflection(r); });
+  update_links(batch, [](const quaternion<lanes>& r, int) { return reflection(r); });
 }
 
 /// \param first_stream  of the subgroups' three
 PLAQUETTE_INSTRUCTION_SETS
 void draw_from_heatbath(const link_batch& batch, double beta, std::uint64_t seed, std::uint64_t first_stream) {
-  update_in_subgroups(batch, [&](const quaternion<lanes>& r, const su2_subgroup& s) {
-    const std::uint64_t stream = first_stream + static_cast<std::uint64_t>(&s - su2_subgroups);
+  update_links(batch, [&](const quaternion<lanes>& r, int subgroup) {
+    const std::uint64_t stream = first_stream + static_cast<std::uint64_t>(subgroup);
     quaternion<lanes> g;
     for (int lane = 0; lane < batch_size; ++lane) {
       random_stream random(seed, stream, batch.global_index[lane]);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "common/gauge/staples.hpp"
+#include "common/gauge/subgroup_updates.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -14,18 +15,14 @@ namespace plaquette::cpu::textbook {
 
 namespace {
 
-/// Multiplies U_mu(x), in each subgroup s in turn, with choose(r, s), where Re tr(g U A) = Re tr(g r) + (what does not
-/// depend on g), A being the weighted staples.
+/// Multiplies U_mu(x), in each subgroup in turn, with choose(r, its number), where Re tr(g U A) = Re tr(g r) + (what
+/// does not depend on g), A being the weighted staples.
 template <class Choose>
 void update_link(gauge_configuration& links, const coordinate& x, int mu, const gauge_action& action, Choose&& choose) {
   su3<double> u = links(x)[mu];
   su3<double> u_staples =
       u * closing_staples(link_reader{links}, x, mu, [&](int nu) { return action.plane_weight(mu, nu); });
-  for (const su2_subgroup& s : su2_subgroups) {
-    const quaternion<double> g = choose(projected(u_staples, s), s);
-    multiply_from_left(u, g, s);
-    multiply_from_left(u_staples, g, s);
-  }
+  update_in_subgroups(u, u_staples, choose);
   links(x)[mu] = reunitarised(u, [](double value) { return std::sqrt(value); });
 }
 
@@ -47,10 +44,9 @@ void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std:
   sweep(links, comm, [&](const coordinate& x, int mu) {
     const std::uint64_t direction = sweep_number * dimensions + static_cast<std::uint64_t>(mu);
     const auto site = static_cast<std::uint64_t>(links.geometry().global_index(x));
-    update_link(links, x, mu, action, [&](const quaternion<double>& r, const su2_subgroup& s) {
-      const auto subgroup = static_cast<std::uint64_t>(&s - su2_subgroups);
+    update_link(links, x, mu, action, [&](const quaternion<double>& r, int subgroup) {
       const std::uint64_t first = random_stream_id(random_purpose::heatbath, direction * std::size(su2_subgroups));
-      random_stream random(seed, first + subgroup, site);
+      random_stream random(seed, first + static_cast<std::uint64_t>(subgroup), site);
       return heatbath_element(r, action.beta, random);
     });
   });
@@ -58,7 +54,7 @@ void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std:
 
 void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action, const communicator& comm) {
   sweep(links, comm, [&](const coordinate& x, int mu) {
-    update_link(links, x, mu, action, [](const quaternion<double>& r, const su2_subgroup&) { return reflection(r); });
+    update_link(links, x, mu, action, [](const quaternion<double>& r, int) { return reflection(r); });
   });
 }
 

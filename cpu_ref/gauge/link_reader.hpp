@@ -7,12 +7,16 @@
 
 namespace plaquette::cpu {
 
-/// Reads links whose ghosts are filled.
+/// Reads links, or other matrices of a site, whose ghosts are filled.
+template <class Field>
 struct link_reader {
-  const gauge_configuration& links;
+  const Field& links;
 
   coordinate moved(const coordinate& x, int mu, int sign) const { return shifted(x, mu, sign); }
-  const su3<double>& operator()(const coordinate& x, int mu) const { return links(x)[mu]; }
+  const su3<double>& operator()(const coordinate& x, int which) const { return links(x)[which]; }
 };
+
+template <class Field>
+link_reader(const Field&) -> link_reader<Field>;
 
 }  // namespace plaquette::cpu

@@ -3,6 +3,7 @@
 
 #include "common/error.hpp"
 #include "common/gauge/staples.hpp"
+#include "common/gauge/subgroup_updates.hpp"
 #include "common/random/random_matrix.hpp"
 #include "common/random/su2_sampler.hpp"
 #include "gpu/device/launch.hpp"
@@ -32,29 +33,15 @@ struct update_link {
     su3<double> u_staples = closing_staples(links, x, mu, weight);
     su3<double> u = links(x, mu);
     u_staples = u * u_staples;
-    update_in_subgroup<0>(u, u_staples, x.at);
-    update_in_subgroup<1>(u, u_staples, x.at);
-    update_in_subgroup<2>(u, u_staples, x.at);
+    update_in_subgroups(u, u_staples, [&](const quaternion<double>& r, int subgroup) {
+      if constexpr (kind == update_kind::heatbath) {
+        random_stream random(seed, first_stream + static_cast<std::uint64_t>(subgroup), whole.index(x.at));
+        return heatbath_element(r, beta, random);
+      } else {
+        return reflection(r);
+      }
+    });
     links.at.store(x.parity, x.index, mu, put_into_su3(u));
-  }
-
- private:
-  /// Multiplies u and u A with an element g of SU(2), made from the r with Re tr(g u A) = Re tr(g r) + (what does not
-  /// depend on g).
-  template <int subgroup>
-  PLAQUETTE_HOST_DEVICE void update_in_subgroup(su3<double>& u, su3<double>& u_staples,
-                                                const site_coordinate& at) const {
-    constexpr su2_subgroup s = su2_subgroups[subgroup];
-    const quaternion<double> r = projected(u_staples, s);
-    quaternion<double> g;
-    if constexpr (kind == update_kind::heatbath) {
-      random_stream random(seed, first_stream + subgroup, whole.index(at));
-      g = heatbath_element(r, beta, random);
-    } else {
-      g = reflection(r);
-    }
-    multiply_from_left(u, g, s);
-    multiply_from_left(u_staples, g, s);
   }
 };
 
