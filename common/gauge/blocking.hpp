@@ -58,17 +58,6 @@ PLAQUETTE_HOST_DEVICE constexpr int direction_pair(int mu, int nu) {
   return mu * (dimensions - 1) + (nu < mu ? nu : nu - 1);
 }
 
-/// Returns the two staples along U_mu(x) by way of +-nu.
-/// \param along   number of the matrix of a site that is U_mu there
-/// \param across  of U_nu
-template <class Links, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> staples_along(const Links& links, const Site& x, int mu, int nu, int along,
-                                                int across) {
-  const Site above = links.moved(x, nu, +1), below = links.moved(x, nu, -1);
-  return links(x, across) * links(above, along) * adjoint(links(links.moved(x, mu, +1), across)) +
-         adjoint(links(below, across)) * links(below, along) * links(links.moved(below, mu, +1), across);
-}
-
 /// Returns U_mu with staples by way of eta alone: V-bar_{mu;nu rho} of the paper for the other two, nu and rho.
 template <class Links, class Site>
 PLAQUETTE_HOST_DEVICE su3<double> hyp_inner_link(const Links& links, const Site& x, int mu, int eta, double alpha_3) {

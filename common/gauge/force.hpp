@@ -33,11 +33,8 @@ PLAQUETTE_HOST_DEVICE inline su3<double> moved_link(const su3<double>& u, const 
 template <class Links, class Site>
 PLAQUETTE_HOST_DEVICE su3<double> bent_link(const Links& links, const Site& x, int mu, int nu, int which) {
   const int along = which < 2 ? mu : nu, across = which < 2 ? nu : mu;
-  if (which % 2 == 0)
-    return links(x, across) * links(links.moved(x, across, +1), along) *
-           adjoint(links(links.moved(x, along, +1), across));
-  const Site below = links.moved(x, across, -1);
-  return adjoint(links(below, across)) * links(below, along) * links(links.moved(below, along, +1), across);
+  return which % 2 == 0 ? upper_staple_along(links, x, along, across, along, across)
+                        : lower_staple_along(links, x, along, across, along, across);
 }
 
 /// Returns TA(U S), S the six staples of rectangles in a plane that close U_mu(x), or the U_nu(x) of the same plane.

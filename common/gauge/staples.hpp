@@ -70,6 +70,30 @@ PLAQUETTE_HOST_DEVICE constexpr auto closing_staples(const Links& links, const S
   return sum;
 }
 
+/// Returns the staple along U_mu(x) by way of +nu: it runs as the link does.
+/// \param along   number of the matrix of a site that is U_mu there
+/// \param across  of U_nu
+template <class Links, class Site>
+PLAQUETTE_HOST_DEVICE constexpr auto upper_staple_along(const Links& links, const Site& x, int mu, int nu, int along,
+                                                        int across) {
+  return links(x, across) * links(links.moved(x, nu, +1), along) * adjoint(links(links.moved(x, mu, +1), across));
+}
+
+/// Returns the one by way of -nu.
+template <class Links, class Site>
+PLAQUETTE_HOST_DEVICE constexpr auto lower_staple_along(const Links& links, const Site& x, int mu, int nu, int along,
+                                                        int across) {
+  const Site below = links.moved(x, nu, -1);
+  return adjoint(links(below, across)) * links(below, along) * links(links.moved(below, mu, +1), across);
+}
+
+/// Returns their sum.
+template <class Links, class Site>
+PLAQUETTE_HOST_DEVICE constexpr auto staples_along(const Links& links, const Site& x, int mu, int nu, int along,
+                                                   int across) {
+  return upper_staple_along(links, x, mu, nu, along, across) + lower_staple_along(links, x, mu, nu, along, across);
+}
+
 /// Adds Re tr P_munu(x) of the planes of space to sums[0], and of those with time to sums[1].
 template <class Links, class Site>
 PLAQUETTE_HOST_DEVICE constexpr void add_plaquettes(const Links& links, const Site& x, double (&sums)[2]) {

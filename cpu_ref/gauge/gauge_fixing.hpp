@@ -4,28 +4,15 @@
 #pragma once
 
 #include "common/comms/communicator.hpp"
+#include "common/lattice/gauge_condition.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 
 namespace plaquette::cpu {
 
-enum class gauge_condition {
-  landau,  ///< all four directions
-  coulomb  ///< x, y and z: each time slice by itself
-};
-
-struct gauge_fixing_rule {
-  double tolerance = 1e-12;  ///< of theta
-  int sweep_limit = 10000;
-  double overrelaxation = 1.7;  ///< omega, from 1 (steepest) to below 2
-};
-
-/// How far links are from a gauge. With A_mu = (U_mu - U_mu^+) / (2i) without its trace, and Delta(x) = sum_mu
-/// [A_mu(x-mu) - A_mu(x)], mu over the directions of the condition:
-struct gauge_quality {
-  double functional = 0.0;  ///< average of Re tr U_mu / 3; 1 on the unit field, a maximum in the gauge
-  double theta = 0.0;       ///< average over all sites of tr Delta^2 / 3; 0 in the gauge
-};
+using plaquette::gauge_condition;
+using plaquette::gauge_fixing_rule;
+using plaquette::gauge_quality;
 
 /// Needs ghosts filled. Collective.
 gauge_quality measure_gauge(const gauge_configuration& links, gauge_condition condition, const communicator& comm);

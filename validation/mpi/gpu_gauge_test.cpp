@@ -10,10 +10,12 @@
 
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gauge_fixing.hpp"
 #include "gpu/gauge/gauge_force.hpp"
 #include "gpu/gauge/gaussian_smearing.hpp"
 #include "gpu/gauge/gradient_flow.hpp"
 #include "gpu/gauge/heatbath.hpp"
+#include "gpu/gauge/link_smearing.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
@@ -315,6 +317,20 @@ TEST(GpuGradientFlowOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
     flow.advance(0.05);
     return export_links(flow.links());
   });
+}
+
+TEST(GpuLinkSmearingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) {
+    const auto links = weak_field_configuration(ctx, 0.2, 50);
+    return std::vector{export_links(ape_smeared(links, {2, 0.5, false})), export_links(hyp_smeared(links, {}))};
+  });
+}
+
+TEST(GpuGaugeFixingOnRanks, GivesTheBitsOfOneRankOnEveryGrid) {
+  for (const auto condition : {gauge_condition::landau, gauge_condition::coulomb})
+    expect_the_bits_of_one_rank([&](const gpu::context& ctx) {
+      return export_links(gauge_fixed(weak_field_configuration(ctx, 0.2, 51), condition, {1e-30, 3, 1.7}).links);
+    });
 }
 
 TEST(GpuFieldStrengthOnRanks, AgreesWithOneRankToRounding) {
