@@ -12,9 +12,14 @@
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gauge_fixing.hpp"
+#include "gpu/gauge/gauge_force.hpp"
 #include "gpu/gauge/gaussian_smearing.hpp"
+#include "gpu/gauge/gradient_flow.hpp"
 #include "gpu/gauge/heatbath.hpp"
+#include "gpu/gauge/link_smearing.hpp"
 #include "gpu/gauge/plaquette.hpp"
+#include "gpu/gauge/stout.hpp"
 #include "gpu/lab/kernel_bench.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
@@ -47,6 +52,21 @@ int lab::bench_gauge(const bench_words& words) {
   time("plaquettes", 10, links_bytes, [&] { gpu::measure_plaquettes(links); });
   time("link trace", 10, links_bytes / 3, [&] { gpu::link_trace(links); });
   time("distance from SU(3)", 5, links_bytes, [&] { gpu::distance_from_su3(links); });
+  // A stage of the flow reads links and reads and writes exponents, then reads exponents and reads and writes links.
+  gpu::gradient_flow flow(links);
+  time("gradient flow step", 5, 18 * links_bytes, [&] { flow.advance(0.02); });
+  time("energy and charge", 5, links_bytes, [&] { flow.measure(); });
+  time("stout step", 5, 2 * links_bytes, [&] { gpu::stout_smeared(links, {1, 0.1}); });
+  time("APE step", 5, 2 * links_bytes, [&] { gpu::ape_smeared(links, {1, 0.5}); });
+  if (volume(lattice) <= 1 << 20) time("HYP step", 5, 14 * links_bytes, [&] { gpu::hyp_smeared(links, {1}); });
+  time("10 sweeps, Landau gauge", 2, 25 * links_bytes,
+       [&] { gpu::gauge_fixed(links, gauge_condition::landau, {1e-30, 10, 1.7}); });
+  gpu::gauge_momenta momenta = gpu::copy_of(links);
+  fill_bytes(ctx.queue(), momenta.sites().begin, 0, static_cast<std::size_t>(2 * momenta.parity_bytes()));
+  time("force, plaquettes", 5, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {6.0}, 0.1); });
+  time("force, rectangles too", 2, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {2.3, -0.331}, 0.1); });
+  auto moving = gpu::copy_of(links);
+  time("moving links", 5, 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
   auto term = gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5));
   time("clover term", 5, 2 * links_bytes, [&] { gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5)); });
   gpu::add_to_diagonal(term, 4.1);
