@@ -145,8 +145,8 @@ void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// ghosts stay unchanged.
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
-/// Copies the columns of an array of a caller, in one pass, to the first columns of x, which has all sites. The bits are
-/// those of import_column.
+/// Copies the columns of an array of a caller, in one pass, to the first columns of x, which has all sites. The bits
+/// are those of import_column.
 template <class T>
 void import_array(field<T>& x, const spinor_array<const double>& from);
 /// Does the inverse.

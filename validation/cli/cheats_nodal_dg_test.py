@@ -27,6 +27,14 @@ SPEED = "seconds of a stage from drawn numbers, as a share of 1.5 times the figu
 
 
 class NodalDgCheats(CommandLineTest):
+    def failing_of_honest_run(self, arguments, **options):
+        """The checks that fail. If that is the trial of speed alone, others used the machine: the run is made again."""
+        for _ in range(3):
+            failed = self.failing(arguments, **options)
+            if failed != [SPEED]:
+                break
+        return failed
+
     def failing(self, arguments, cheat="", **options):
         """The checks that fail."""
         settings = {"PLAQUETTE_CHEAT": cheat, "PLAQUETTE_HALF": options.pop("half", "0"),
@@ -41,7 +49,7 @@ class NodalDgCheats(CommandLineTest):
 
     def test_the_honest_program_is_verified(self):
         for arguments in (EXACT, PULSE, SPHERE):
-            self.assertEqual(self.failing(arguments), [])
+            self.assertEqual(self.failing_of_honest_run(arguments), [])
 
     def test_steps_that_do_nothing(self):
         for arguments in (EXACT, PULSE, SPHERE):
@@ -69,7 +77,7 @@ class NodalDgCheats(CommandLineTest):
         stopped = harness.run(*arguments, *ON_DEVICE, "--time-limit", "1", program=PROGRAM)
         self.assertEqual(stopped.status, harness.INTERRUPTED, stopped.out + stopped.err)
         self.assertIn("at time 0.8, ", stopped.out)
-        self.assertEqual(self.failing(arguments), [])
+        self.assertEqual(self.failing_of_honest_run(arguments), [])
 
     def test_a_time_limit_while_files_are_written(self):
         os.environ.update({"PLAQUETTE_CHEAT": "slow-plane"})
@@ -78,7 +86,7 @@ class NodalDgCheats(CommandLineTest):
         stopped = harness.run(*arguments, *ON_DEVICE, "--time-limit", "4", program=PROGRAM)
         self.assertEqual(stopped.status, harness.INTERRUPTED, stopped.out + stopped.err)
         self.assertTrue(os.path.exists(self.path("plane")))
-        self.assertEqual(self.failing(arguments), [])  # the same command goes on, and replaces the files
+        self.assertEqual(self.failing_of_honest_run(arguments), [])  # the same command goes on, and replaces the files
         again = harness.run(*arguments, "--force", *ON_DEVICE, program=PROGRAM)
         self.assertIn("raise --steps", again.err)  # now it is at its end
 
@@ -108,12 +116,12 @@ class NodalDgCheats(CommandLineTest):
 
     @unittest.skipUnless(MPIEXEC, "built without MPI")
     def test_on_ranks(self):
-        self.assertEqual(self.failing(PULSE, ranks=3), [])
+        self.assertEqual(self.failing_of_honest_run(PULSE, ranks=3), [])
         for cheat in ("frozen", "halved"):
             self.assertIn(STEPS, self.failing(PULSE, cheat, ranks=3))
 
     def test_stretches_that_are_left_out(self):
-        self.assertEqual(self.failing(LONG), [])
+        self.assertEqual(self.failing_of_honest_run(LONG), [])
         for cheat in ("selective", "ends")[:CASES]:
             self.assertIn(AGAIN, self.failing(LONG, cheat), cheat)
 
