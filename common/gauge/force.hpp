@@ -37,6 +37,20 @@ PLAQUETTE_HOST_DEVICE su3<double> bent_link(const Links& links, const Site& x, i
                         : lower_staple_along(links, x, along, across, along, across);
 }
 
+/// Returns Re tr of the loops of a plane that begin at x, with their weights: the plaquette, and the two rectangles
+/// where their weight is not 0.
+/// \param bent  reads the bent links as `links` are read; not used where the weight of rectangles is 0
+template <class Links, class Bent, class Site>
+PLAQUETTE_HOST_DEVICE double loops_of_plane(const Links& links, const Bent& bent, const Site& x, int mu, int nu,
+                                            double plaquette_weight, double rectangle_weight) {
+  const Site right = links.moved(x, mu, +1), above = links.moved(x, nu, +1);
+  const su3<double> there = links(x, mu) * links(right, nu), here = links(x, nu) * links(above, mu);
+  const double plaquette = plaquette_weight * real_trace_with_adjoint(there, here);
+  if (rectangle_weight == 0.0) return plaquette;
+  return plaquette + rectangle_weight * (real_trace_with_adjoint(links(x, mu) * bent(right, 2), here) +
+                                         real_trace_with_adjoint(there, links(x, nu) * bent(above, 0)));
+}
+
 /// Returns TA(U S), S the six staples of rectangles in a plane that close U_mu(x), or the U_nu(x) of the same plane.
 /// \param bent   reads the bent links as `links` are read
 /// \param first  true for the first direction of the plane, mu; false for nu

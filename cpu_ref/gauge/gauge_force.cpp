@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu_ref/gauge/gauge_force.hpp"
 
+#include <array>
+
 #include "common/error.hpp"
 #include "common/gauge/force.hpp"
 #include "common/lattice/ghosts.hpp"
@@ -18,9 +20,9 @@
 namespace plaquette::cpu {
 namespace {
 
-void require_same_geometry(const gauge_momenta& momenta, const gauge_configuration& links) {
+void require_same_geometry(const gauge_configuration& momenta, const gauge_configuration& links) {
   if (!(momenta.geometry() == links.geometry()))
-    throw input_error("momenta on a lattice " + to_string(momenta.geometry().global()) + " on ranks " +
+    throw input_error("matrices on a lattice " + to_string(momenta.geometry().global()) + " on ranks " +
                       to_string(momenta.geometry().grid()) + " do not fit links on a lattice " +
                       to_string(links.geometry().global()) + " on ranks " + to_string(links.geometry().grid()));
 }
@@ -30,6 +32,15 @@ void move_links_of_site(site_links& links, const site_links& momenta, double ste
   for (int mu = 0; mu < dimensions; ++mu) links[mu] = moved_link(links[mu], momenta[mu], step);
 }
 
+/// Makes the bent links of a plane, with their ghosts.
+void bend_links(gauge_configuration& bent, const gauge_configuration& links, int mu, int nu, const communicator& comm) {
+  stop_point();
+  for_each_site(links.geometry(), [&](const coordinate& x) {
+    for (int which = 0; which < 4; ++which) bent(x)[which] = bent_link(link_reader{links}, x, mu, nu, which);
+  });
+  exchange_ghosts(bent, comm);
+}
+
 /// Adds factor TA(U S) of the rectangles.
 void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& links, double factor,
                           const communicator& comm) {
@@ -37,11 +48,7 @@ void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& lin
   gauge_configuration bent(geometry);
   for (int mu = 0; mu < dimensions; ++mu)
     for (int nu = mu + 1; nu < dimensions; ++nu) {
-      stop_point();
-      for_each_site(geometry, [&](const coordinate& x) {
-        for (int which = 0; which < 4; ++which) bent(x)[which] = bent_link(link_reader{links}, x, mu, nu, which);
-      });
-      exchange_ghosts(bent, comm);
+      bend_links(bent, links, mu, nu, comm);
       for_each_site(geometry, [&](const coordinate& x) {
         for (const bool first : {true, false})
           momenta(x)[first ? mu : nu] +=
@@ -65,6 +72,34 @@ void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, c
           factor * plaquette_force(link_reader{links}, x, mu, [&](int nu) { return action.plaquette_weight(mu, nu); });
   });
   if (action.c1 != 0.0) add_rectangle_forces(momenta, links, factor * action.c1, comm);
+}
+
+double action_difference(const gauge_configuration& after, const gauge_configuration& before, const loop_action& action,
+                         const communicator& comm) {
+  require_usable(action);
+  require_same_geometry(after, before);
+  require_current_ghosts(after, comm, "action_difference");
+  require_current_ghosts(before, comm, "action_difference");
+  const lattice_geometry& geometry = after.geometry();
+  const bool rectangles = action.c1 != 0.0;
+  gauge_configuration bent_after(rectangles ? geometry : lattice_geometry({2, 2, 2, 2})), bent_before = bent_after;
+  double difference = 0.0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) {
+      if (rectangles) {
+        bend_links(bent_after, after, mu, nu, comm);
+        bend_links(bent_before, before, mu, nu, comm);
+      }
+      const double weight = action.plaquette_weight(mu, nu);
+      const auto [sum] = sum_over_sites<1>(geometry, comm, [&](const coordinate& x) {
+        const auto loops = [&](const auto& links, const auto& bent) {
+          return loops_of_plane(link_reader{links}, link_reader{bent}, x, mu, nu, weight, action.c1);
+        };
+        return std::array{loops(before, bent_before) - loops(after, bent_after)};
+      });
+      difference += sum;
+    }
+  return action.beta / colours * difference;
 }
 
 void move_links(gauge_configuration& links, const gauge_momenta& momenta, double step, const communicator& comm) {

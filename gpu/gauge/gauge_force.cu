@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gauge/gauge_force.hpp"
 
+#include <span>
+#include <vector>
+
 #include "common/error.hpp"
 #include "common/gauge/force.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 
 namespace plaquette::gpu {
 namespace {
 
-void require_same_geometry(const gauge_momenta& momenta, const gauge_configuration& links) {
+void require_same_geometry(const gauge_configuration& momenta, const gauge_configuration& links) {
   const lattice_geometry &a = momenta.get_context().geometry(), &b = links.get_context().geometry();
   if (!(a == b))
-    throw input_error("momenta on a lattice " + to_string(a.global()) + " on ranks " + to_string(a.grid()) +
+    throw input_error("matrices on a lattice " + to_string(a.global()) + " on ranks " + to_string(a.grid()) +
                       " do not fit links on a lattice " + to_string(b.global()) + " on ranks " + to_string(b.grid()));
 }
 
@@ -63,6 +67,20 @@ struct add_rectangle_force {
   }
 };
 
+/// The loops of a plane, before less after.
+struct sum_loop_differences {
+  ghosted_links after, before, bent_after, bent_before;
+  site_order order;
+  int mu, nu;
+  double plaquette_weight, rectangle_weight;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int, double (&sums)[1]) const {
+    const box_site x = after.site(order, site_of_loop(order, n));
+    sums[0] += loops_of_plane(before, bent_before, x, mu, nu, plaquette_weight, rectangle_weight) -
+               loops_of_plane(after, bent_after, x, mu, nu, plaquette_weight, rectangle_weight);
+  }
+};
+
 struct move_link {
   gauge_configuration::pointer links;
   gauge_momenta::const_pointer momenta;
@@ -81,6 +99,13 @@ void for_each_site(const context& ctx, const Body& body) {
   for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(ctx.order().sites), body, 128);
 }
 
+/// Makes the bent links of a plane.
+void bend_links(gauge_configuration& bent, const links_with_ghosts& links, int mu, int nu) {
+  const context& ctx = links.get_context();
+  for (int which = 0; which < 4; ++which)
+    for_each_site(ctx, bend_link{bent.sites(), links.sites(), ctx.order(), mu, nu, which});
+}
+
 /// Adds factor TA(U S) of the rectangles.
 void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& links, const links_with_ghosts& around,
                           double factor) {
@@ -88,8 +113,7 @@ void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& lin
   gauge_configuration bent(ctx);
   for (int mu = 0; mu < dimensions; ++mu)
     for (int nu = mu + 1; nu < dimensions; ++nu) {
-      for (int which = 0; which < 4; ++which)
-        for_each_site(ctx, bend_link{bent.sites(), around.sites(), ctx.order(), mu, nu, which});
+      bend_links(bent, around, mu, nu);
       const links_with_ghosts bent_around(bent);
       for (const bool first : {true, false})
         for_each_site(ctx, add_rectangle_force{momenta.sites(), around.sites(), bent_around.sites(), ctx.order(), mu,
@@ -110,6 +134,34 @@ void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, c
                            momenta.sites(), around.sites(), ctx.order(), mu,
                            plane_weights(mu, [&](int a, int b) { return action.plaquette_weight(a, b); }), factor});
   if (action.c1 != 0.0) add_rectangle_forces(momenta, links, around, factor * action.c1);
+}
+
+double action_difference(const gauge_configuration& after, const gauge_configuration& before,
+                         const loop_action& action) {
+  require_usable(action);
+  require_same_geometry(after, before);
+  const context& ctx = after.get_context();
+  const links_with_ghosts around_after(after), around_before(before);
+  std::vector<double> sums{0.0};
+  const auto add = [&](int mu, int nu, const ghosted_links& bent_after, const ghosted_links& bent_before) {
+    sums[0] += host_sums<1>(ctx, 2 * static_cast<std::int64_t>(ctx.order().sites), 1,
+                            sum_loop_differences{around_after.sites(), around_before.sites(), bent_after, bent_before,
+                                                 ctx.order(), mu, nu, action.plaquette_weight(mu, nu), action.c1})[0];
+  };
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) {
+      if (action.c1 == 0.0) {
+        add(mu, nu, around_after.sites(), around_before.sites());
+        continue;
+      }
+      gauge_configuration bent_after(ctx), bent_before(ctx);
+      bend_links(bent_after, around_after, mu, nu);
+      bend_links(bent_before, around_before, mu, nu);
+      const links_with_ghosts bent_around_after(bent_after), bent_around_before(bent_before);
+      add(mu, nu, bent_around_after.sites(), bent_around_before.sites());
+    }
+  ctx.comm().sum(std::span<double>(sums));
+  return action.beta / colours * sums[0];
 }
 
 void move_links(gauge_configuration& links, const gauge_momenta& momenta, double step) {

@@ -358,6 +358,18 @@ TEST(GpuGaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRankOnEveryGrid) {
     });
 }
 
+TEST(GpuActionDifferenceOnRanks, AgreesWithOneRankToRounding) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    for (const loop_action& action : {loop_action{5.7, 0.0, 1.5}, loop_action{2.3, -0.331}}) {
+      const auto on = [&](const gpu::context& c) {
+        return action_difference(weak_field_configuration(c, 0.3, 52), weak_field_configuration(c, 0.3, 53), action);
+      };
+      // Up to 576 sites with 18 loops each, in another order.
+      EXPECT_NEAR(on(ctx), on(alone), action.beta * 10.0 * 576 * 18 * 0x1p-53 * 10) << describe(ctx);
+    }
+  });
+}
+
 // --- Spinors ---------------------------------------------------------------------------------------------------------
 
 TEST(GpuSpinorsOnRanks, RandomOnesHaveTheBitsOfOneRankOnEveryGrid) {

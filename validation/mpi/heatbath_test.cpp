@@ -162,6 +162,18 @@ TEST(GaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRank) {
     });
 }
 
+TEST(ActionDifferenceOnRanks, AgreesWithOneRankToRounding) {
+  const loop_action action{2.3, -0.331};
+  const auto on = [&](const lattice_geometry& geometry, const communicator& comm) {
+    return action_difference(weak_field_configuration(geometry, 0.2, 35, comm),
+                             weak_field_configuration(geometry, 0.2, 36, comm), action, comm);
+  };
+  const double alone = on(lattice_geometry({4, 4, 4, 8}), {});
+  // 512 sites with 18 loops each, of weights up to 2.3 times 3.6, in another order.
+  for (const lattice_geometry& part : all_grids(communicator::world(), {{4, 4, 4, 8}}))
+    EXPECT_NEAR(on(part, communicator::world()), alone, 512 * 18 * 2.3 * 3.6 * 0x1p-53);
+}
+
 TEST(MeasurementsOnRanks, AgreeWithOneRankToRounding) {
   const auto world = communicator::world();
   const extents lattice{4, 4, 4, 8};

@@ -61,8 +61,8 @@ su3<double> path(const gauge_configuration& u, coordinate x, std::initializer_li
 }
 
 /// The action's difference, with its loops written out; site by site, so that no digits are lost.
-double action_difference(const gauge_configuration& after, const gauge_configuration& before,
-                         const loop_action& action) {
+double written_out_difference(const gauge_configuration& after, const gauge_configuration& before,
+                              const loop_action& action) {
   double sum = 0.0;
   for (std::int64_t site = 0; site < after.geometry().local_volume(); ++site) {
     const coordinate x = after.geometry().local_coordinate(site);
@@ -101,9 +101,9 @@ TEST(GaugeForce, IsTheDerivativeOfTheAction) {
         return moved;
       };
       constexpr double t = 1e-3;
-      const double found =
-          (8.0 * action_difference(at(t), at(-t), action) - action_difference(at(2.0 * t), at(-2.0 * t), action)) /
-          (12.0 * t);
+      const double found = (8.0 * written_out_difference(at(t), at(-t), action) -
+                            written_out_difference(at(2.0 * t), at(-2.0 * t), action)) /
+                           (12.0 * t);
       // The error is of order t^4, with a factor of the fifth derivative: loops of six links whose A are of size 2.
       // Roundings: sums of 10^4 terms of size 1, divided by t.
       const double size = action.beta * (1.0 + 16.0 * std::abs(action.c1)) * 192.0;
@@ -116,6 +116,24 @@ TEST(GaugeForce, IsTheDerivativeOfTheAction) {
         EXPECT_LE(std::sqrt(norm2(trace(f))), 100.0 * epsilon * action.beta);
       }
   }
+}
+
+TEST(ActionDifference, IsThatOfTheLoops) {
+  const lattice_geometry geometry({4, 2, 4, 6});
+  const auto before = weak_field_configuration(geometry, 0.4, 14, alone);
+  for (const loop_action& action : actions)
+    for (const double step : {1.0, 1e-9}) {
+      auto after = before;
+      move_links(after, random_momenta(geometry, 15), step, alone);
+      const double expected = written_out_difference(after, before, action);
+      // 18 loops at each of 192 sites, of some 100 roundings of links each, and differences that may cancel.
+      EXPECT_NEAR(action_difference(after, before, action, alone), expected,
+                  action.beta * (1.0 + 20.0 * std::abs(action.c1)) * 18 * 192 * 10 * epsilon);
+      if (step == 1.0) {
+        EXPECT_GT(std::abs(expected), 10.0);
+      }
+      EXPECT_EQ(action_difference(before, before, action, alone), 0.0);
+    }
 }
 
 TEST(GaugeForce, IsGaugeCovariantAndAddsUp) {
@@ -235,7 +253,7 @@ TEST(MovedLinks, KeepTheEnergyToTheSecondPowerOfTheStep) {
         for (int mu = 0; mu < dimensions; ++mu)
           kinetic += real_trace_with_adjoint(momenta.at_site(site)[mu], momenta.at_site(site)[mu]) -
                      real_trace_with_adjoint(start_momenta.at_site(site)[mu], start_momenta.at_site(site)[mu]);
-      return kinetic + action_difference(links, start, action);
+      return kinetic + action_difference(links, start, action, alone);
     };
     const double coarse = change(6), fine = change(12);
     EXPECT_NEAR(coarse / fine, 4.0, 0.4) << coarse << " " << fine;

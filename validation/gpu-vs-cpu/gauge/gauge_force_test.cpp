@@ -61,6 +61,23 @@ TEST(GpuMovedLinks, HaveTheBitsOfTheCpus) {
     }
 }
 
+TEST(GpuActionDifference, IsTheCpus) {
+  for (const extents& lattice : gauge_lattices)
+    for (const loop_action& action : actions) {
+      const gpu::context ctx = gpu_context(lattice);
+      const auto before = cpu::weak_field_configuration(lattice_geometry(lattice), 0.3, 5, alone),
+                 after = cpu::weak_field_configuration(lattice_geometry(lattice), 0.3, 6, alone);
+      const auto here = gpu::import_links(ctx, before), there = gpu::import_links(ctx, after);
+      poison_workspace<gpu::gauge_configuration>(ctx);
+      // 18 loops at each site, of some 100 roundings each, summed in another order.
+      const double size = action.beta * (1.0 + 20.0 * std::abs(action.c1)) * static_cast<double>(volume(lattice));
+      EXPECT_NEAR(gpu::action_difference(there, here, action), cpu::action_difference(after, before, action, alone),
+                  18 * 100 * size * unit_roundoff)
+          << to_string(lattice) << ", c1 " << action.c1;
+      EXPECT_EQ(gpu::action_difference(here, here, action), 0.0);
+    }
+}
+
 TEST(GpuGaugeForce, RefusesWhatCannotBe) {
   auto links = gpu::unit_configuration(gpu_context({2, 2, 2, 2}));
   auto momenta = gpu::copy_of(links), other = gpu::unit_configuration(gpu_context({2, 2, 2, 4}));
