@@ -2,12 +2,10 @@
 /// \file
 /// Staples and plaquettes of links, written once for both libraries, on host and device.
 ///
-/// All of common/gauge reads links through an accessor:
-///   links.moved(x, mu, +1 or -1)  the site beside x
-///   links(x, mu)                  U_mu(x)
-/// A site is what the accessor takes for one: a coordinate on the CPU, a number and a coordinate on a GPU. Its links
-/// may be those of several sites at once, one in each lane of a vector. They must be there two steps away, in different
-/// directions.
+/// All of common/gauge reads links through an accessor. links.moved(x, mu, sign) is the site next to x, by one step
+/// along mu, and links(x, mu) is U_mu(x). The accessor chooses the type of a site: a coordinate on the CPU, a number
+/// and a coordinate on a GPU. Its links may be those of several sites at once, one in each lane of a vector. They must
+/// be there two steps away, in different directions.
 #pragma once
 
 #include "common/algebra/matrix_parts.hpp"
