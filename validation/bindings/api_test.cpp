@@ -454,7 +454,8 @@ TEST(Waves, OfSoundMoveWithItsSpeed) {
     solver.set_state(nothing, 0.0);
     EXPECT_FALSE(solver.advance(1, solver.stable_step()).passed);  // nothing moves
     solver.set_state(exact(0.0), 0.0);
-    EXPECT_TRUE(solver.advance(50, 1.05 * solver.stable_step()).passed);  // measured to be stable here
+    const int steps = where == plq::device::cpu ? 50 : 10;  // kernels may be loops of the host, which take their time
+    EXPECT_TRUE(solver.advance(steps, 1.05 * solver.stable_step()).passed);  // measured to be stable here
     solver.get_state(state);
     std::vector<double> after(state.size());
     for (const double share : {1.5, 2.0})
