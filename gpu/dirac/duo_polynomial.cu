@@ -118,6 +118,7 @@ void launch_duos(const queue& q, duo_arguments arguments, const hopping_launch& 
 template <duo_work work>
 void launch_duos_of_rank(const queue& q, duo_arguments arguments, const duo_halo& halo, const hopping_launch& how,
                          const tile_table& tiles, box_part part, bool packs) {
+  if (how.sites() < hop_directions) throw std::logic_error("duos: fewer threads than messages to wait for");
   rank_walk walk = walk_through(how, tiles, part, how.alternates && q.next_is_reversed());
   if (packs) deal_packing(walk, arguments.arg.order, halo.zones, arguments.pairs, how.sites());
   if (walk.blocks() == 0) return;
@@ -305,6 +306,9 @@ hopping_launch duo_polynomial::parts::fastest() const {
   if (tried.empty()) {
     hopping_launch launch;
     launch.tile[0] = std::min(ctx.order().half_x.value, 128);
+    // Each message is waited for by a thread of its own: a block has eight at least.
+    if (launch.tile[0] < hop_directions)
+      for (int mu = 1; mu < dimensions; ++mu) launch.tile[mu] = 2;
     tried.push_back(launch);
   }
   if (kernels_run_on_host()) return tried.front();
