@@ -123,7 +123,7 @@ struct gauge_field::state {
   std::string remark{};
 };
 
-/// Columns of a propagator where a solver left them. The host gets its own when it asks for the first time.
+/// Columns of a propagator where a solver left them. The host gets its own when it first needs them.
 class solution_columns {
  public:
   /// Vectors of one library, the first `used` of which are columns.
