@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Prints the seconds of calls of plaquette.hpp, and of the solves in them. The calls are a propagator by multigrid, its
-/// columns into an array, and a right-hand side from array to array.
+/// Prints the seconds of calls of plaquette.hpp, and of the solves in them. The calls are a propagator by multigrid,
+/// its columns into an array, and a right-hand side from array to array.
 ///
 ///     call_times links [kappa [cpu|gpu]]
 #include <chrono>
