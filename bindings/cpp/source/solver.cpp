@@ -65,7 +65,7 @@ template <class Solver>
 class batches_of final : public batch_solver {
  public:
   batches_of(std::unique_ptr<Solver> solver, const lattice_geometry& geometry)
-      : solver_(std::move(solver)), nothing_(geometry) {}
+      : solver_(std::move(solver)), geometry_(geometry) {}
 
   bool take(const right_hand_sides& b, int first, int count) override {
     if (b.made) {
@@ -80,8 +80,9 @@ class batches_of final : public batch_solver {
       solver_->resize(count);
     else
       room = solver_->settings().columns;
+    if (count < room && !nothing_) nothing_.emplace(geometry_);
     for (int n = 0; n < room; ++n)
-      solver_->set_source(n, n < count ? (*b.of_host)[static_cast<std::size_t>(first + n)] : nothing_);
+      solver_->set_source(n, n < count ? (*b.of_host)[static_cast<std::size_t>(first + n)] : *nothing_);
     return true;
   }
   schur_report solve(const stopping_rule& rule) override { return solver_->solve(rule).report; }
@@ -89,7 +90,8 @@ class batches_of final : public batch_solver {
 
  private:
   std::unique_ptr<Solver> solver_;
-  spinor_configuration nothing_;  ///< fills a batch, and costs no iteration
+  lattice_geometry geometry_;
+  std::optional<spinor_configuration> nothing_{};  ///< fills a batch, and costs no iteration
 };
 
 }  // namespace
@@ -135,7 +137,7 @@ struct solver::state {
   };
 
   /// Solves all columns.
-  /// \param look  is called, collectively, if numbers of an array of a GPU may not be finite; throws if they are not
+  /// \param look  throws if a number is not finite. Called on all ranks, if an array on a GPU may have such numbers
   solved_columns solve(const right_hand_sides& b, const rule& wanted, const std::function<void()>& look) {
     solved_columns result;
     const stopwatch solving;
