@@ -140,15 +140,6 @@ spinor_layout spinor_layout::dense(const coordinate& local, site_order order) {
 
 namespace {
 
-std::int64_t place_of_site(const spinor_layout& layout, const lattice_geometry& geometry, std::int64_t site,
-                           int column) {
-  std::int64_t at = layout.first + column * layout.column;
-  if (!layout.places.empty()) return at + layout.places[static_cast<std::size_t>(site)];
-  const coordinate x = geometry.local_coordinate(site);
-  for (std::size_t nu = 0; nu < 4; ++nu) at += x[nu] * layout.site[nu];
-  return at;
-}
-
 /// Calls visit(spin, colour, place of the real part).
 template <class Visit>
 void for_each_component(const spinor_layout& layout, std::int64_t at, Visit&& visit) {
@@ -220,12 +211,14 @@ void require_here(std::span<const double> numbers, bool is_read, int columns, co
     if (is_read && !std::isfinite(numbers[static_cast<std::size_t>(place)]))
       refuse("expected finite numbers, found one that is not at place " + std::to_string(place));
   };
+  const spinor_places stands = described(numbers.data(), columns, layout).places;
   for (int n = 0; n < columns; ++n)
     for (std::int64_t site = 0; site < sites; ++site)
-      for_each_component(layout, place_of_site(layout, geometry, site, n), [&](int, int, std::int64_t place) {
-        take(place);
-        take(place + layout.imaginary);
-      });
+      for_each_component(layout, stands.of_site(geometry.local_coordinate(site), local, n),
+                         [&](int, int, std::int64_t place) {
+                           take(place);
+                           take(place + layout.imaginary);
+                         });
 }
 
 }  // namespace
@@ -274,8 +267,11 @@ void take_spinor(spinor_configuration& x, std::span<const double> numbers, int c
 }
 
 void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout) {
+  put_spinor(described(numbers.data(), column + 1, layout), x, column);
+}
+
+void put_spinor(const spinor_array<double>& array, const spinor_configuration& x, int column) {
   const lattice_geometry& geometry = x.geometry();
-  const spinor_array<double> array = described(numbers.data(), column + 1, layout);
 #pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate at = geometry.local_coordinate(site);

@@ -87,15 +87,7 @@ void solution_columns::write(const spinor_array<double>& to) const {
     return;
   }
   const std::vector<spinor_configuration>& columns = on_host();
-  for (int n = 0; n < count_; ++n) {
-    const spinor_configuration& x = columns[static_cast<std::size_t>(n)];
-    const lattice_geometry& geometry = x.geometry();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-      const coordinate at = geometry.local_coordinate(site);
-      write_spinor(to, x(at), at, geometry.local(), n);
-    }
-  }
+  for (int n = 0; n < count_; ++n) put_spinor(to, columns[static_cast<std::size_t>(n)], n);
 }
 
 const solve_report& propagator::report() const { return state_->report; }

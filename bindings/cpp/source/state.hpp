@@ -210,6 +210,7 @@ void require_spinors(std::span<const double> numbers, bool is_read, int columns,
                      const lattice& on, const char* name);
 void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout);
 void put_spinor(std::span<double> numbers, const spinor_configuration& x, int column, const spinor_layout& layout);
+void put_spinor(const spinor_array<double>& array, const spinor_configuration& x, int column);
 /// Returns the library's description of an array that require_spinors has seen. The layout must live as long.
 spinor_array<double> described(double* numbers, int columns, const spinor_layout& layout);
 spinor_array<const double> described(const double* numbers, int columns, const spinor_layout& layout);
