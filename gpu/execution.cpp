@@ -34,6 +34,7 @@ execution::execution(const communicator& comm, int device, std::shared_ptr<gpu::
                      const rank_options& ranks) {
   const device_description description = describe_device(device);
   choose_waiting(device, ranks.wait);
+  if (tuner && comm.rank() != 0) tuner->hide_progress();
   gpu::queue q(device);
   std::shared_ptr<watchdog> watch;
   std::shared_ptr<sums_over_ranks> sums;

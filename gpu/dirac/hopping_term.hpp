@@ -123,7 +123,8 @@ class hopping_term {
   complex<double> phase_across(int direction) const;
   bool has_halo() const;
   unsigned cut_directions() const;  ///< bit mu, where there is a halo
-  double seconds_of(const hopping_launch& launch, int columns, bool with_clover) const;
+  /// The measurements of candidates for one key; they share numbers.
+  class trials;
 
   context context_;
   fermion_action action_;

@@ -50,6 +50,45 @@ double median(std::vector<double> values) {
   return 0.5 * (values[(n - 1) / 2] + values[n / 2]);
 }
 
+/// Of one candidate: seconds of an application, one number a round.
+using samples = std::vector<double>;
+
+bool can_run(const samples& of_candidate) { return std::ranges::all_of(of_candidate, is_time); }
+
+/// The median of the distances from the median.
+double noise_of(const samples& values) {
+  const double middle = median(values);
+  samples distances;
+  for (const double x : values) distances.push_back(std::abs(x - middle));
+  return median(distances);
+}
+
+/// Returns the candidates that are near the best after one round, and the default if it runs.
+std::vector<int> near_the_best(const std::vector<samples>& of_candidate, double near_best, int untuned) {
+  std::vector<int> field;
+  double best = INFINITY;
+  for (const samples& first : of_candidate)
+    if (can_run(first)) best = std::min(best, first[0]);
+  for (int i = 0; i < static_cast<int>(of_candidate.size()); ++i) {
+    const samples& first = of_candidate[static_cast<std::size_t>(i)];
+    if (can_run(first) && (i == untuned || first[0] <= near_best * best)) field.push_back(i);
+  }
+  return field;
+}
+
+/// Sorts the field by medians. Leaves the first `most` candidates, and the default.
+void keep_best(std::vector<int>& field, const std::vector<samples>& of_candidate, std::size_t most, int untuned) {
+  std::ranges::stable_sort(field, {}, [&](int i) {
+    const samples& values = of_candidate[static_cast<std::size_t>(i)];
+    return can_run(values) ? median(values) : INFINITY;
+  });
+  if (field.size() <= most) return;
+  const bool drops_default =
+      std::find(field.begin() + static_cast<std::ptrdiff_t>(most), field.end(), untuned) != field.end();
+  field.resize(most);
+  if (drops_default) field.push_back(untuned);
+}
+
 /// Others wait for this one while it lives. Where the lock cannot be had in some seconds (a process that was stopped, a
 /// file system without locks) work goes on without. The file stays whole all the same, and at worst a choice is lost.
 class file_lock {
@@ -275,8 +314,24 @@ void tuner::say(const std::string& line) {
 void tuner::warm_up(const std::function<double(int)>& seconds_of, int candidate) {
   const double start = now();
   if (start - last_trial_ <= options_.idle_seconds) return;
-  for (int i = 0; i < most_warm_up_trials && now() - start < options_.warm_up_seconds; ++i)
+  const double seconds =
+      has_measured_ ? std::min(options_.second_warm_up_seconds, options_.warm_up_seconds) : options_.warm_up_seconds;
+  for (int i = 0; i < most_warm_up_trials && now() - start < seconds; ++i)
     if (!is_time(seconds_or_infinity(seconds_of, candidate))) return;  // it does not load the device
+}
+
+void tuner::tell_of_tuning() {
+  if (has_measured_) return;
+  const std::string line = file_works_ ? "tuning kernels, once a machine: " + options_.file + " keeps the choices"
+                                       : std::string("tuning kernels, for this run only: no file keeps the choices");
+  if (options_.progress)
+    options_.progress(line);
+  else if (::isatty(STDERR_FILENO) != 0)
+    std::fprintf(stderr, "\r\033[K%s\n", line.c_str());
+}
+
+void tuner::hide_progress() {
+  options_.progress = [](const std::string&) {};
 }
 
 tuning_record tuner::measure(const tuning_key& key, std::span<const std::string> names,
@@ -287,40 +342,48 @@ tuning_record tuner::measure(const tuning_key& key, std::span<const std::string>
     ~nesting() { --depth; }
   } const nested(depth_);
   const double start = now();
+  if (depth_ == 1) tell_of_tuning();
   warm_up(seconds_of, untuned);
 
+  constexpr std::size_t finalists = 2;
   const std::size_t candidates = names.size();
-  std::vector<std::vector<double>> samples(candidates);
-  double best_first = INFINITY;
-  for (std::size_t i = 0; i < candidates; ++i) {
-    samples[i].push_back(seconds_or_infinity(seconds_of, static_cast<int>(i)));
-    if (is_time(samples[i][0])) best_first = std::min(best_first, samples[i][0]);
-  }
+  std::vector<samples> of_candidate(candidates);
+  const auto measure_again = [&](int i) {
+    of_candidate[static_cast<std::size_t>(i)].push_back(seconds_or_infinity(seconds_of, i));
+  };
+  const double first = now();
+  for (int i = 0; i < static_cast<int>(candidates); ++i) measure_again(i);
+  std::vector<int> field = near_the_best(of_candidate, options_.near_best, untuned);
   // Alternately, so that what drifts, clocks and temperature, meets all alike.
-  for (int round = 1; round < options_.rounds; ++round)
-    for (std::size_t i = 0; i < candidates; ++i)
-      if (samples[i][0] <= options_.near_best * best_first && is_time(samples[i][0]))
-        samples[i].push_back(seconds_or_infinity(seconds_of, static_cast<int>(i)));
+  for (int round = 1; round < options_.rounds; ++round) {
+    const bool is_late = now() - first > options_.seconds_a_key;
+    keep_best(field, of_candidate, is_late ? finalists : std::max(finalists, (candidates + 1) >> round), untuned);
+    for (const int i : field) measure_again(i);
+  }
+  keep_best(field, of_candidate, finalists, untuned);
 
   tuning_record record{.key = key,
                        .choice = untuned,
                        .name = names[static_cast<std::size_t>(untuned)],
                        .candidates = static_cast<int>(candidates)};
-  double best = INFINITY, best_untuned = 0.0;
-  for (std::size_t i = 0; i < candidates; ++i) {
-    if (!std::ranges::all_of(samples[i], is_time)) continue;
-    const double seconds = median(samples[i]);
-    if (static_cast<int>(i) == untuned) best_untuned = seconds;
-    if (!(seconds < best)) continue;
-    best = seconds;
-    record.choice = static_cast<int>(i);
+  const samples& of_untuned = of_candidate[static_cast<std::size_t>(untuned)];
+  const double best_untuned = can_run(of_untuned) ? median(of_untuned) : INFINITY;
+  double best = best_untuned;
+  if (!field.empty()) {
+    const samples& of_best = of_candidate[static_cast<std::size_t>(field[0])];
+    if (can_run(of_best) &&
+        (!std::isfinite(best_untuned) || median(of_best) + noise_of(of_best) + noise_of(of_untuned) < best_untuned)) {
+      record.choice = field[0];
+      best = median(of_best);
+    }
   }
+  has_measured_ = true;
   last_trial_ = now();
   record.spent = last_trial_ - start;
   if (std::isfinite(best)) {
     record.name = names[static_cast<std::size_t>(record.choice)];
     record.seconds = best;
-    record.gain = best_untuned > 0.0 ? best_untuned / best : 1.0;
+    record.gain = std::isfinite(best_untuned) ? best_untuned / best : 1.0;
     record.origin = tuning_origin::measured;
   }
   const std::lock_guard guard(mutex_);

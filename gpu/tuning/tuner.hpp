@@ -2,6 +2,8 @@
 /// \file
 /// The autotuner: which of several ways to launch a kernel, or of several kernels that give the same numbers, is the
 /// fastest here. Measured at first use under sustained load, remembered in a file that several processes may share.
+/// The measurement is successive halving (Karnin, Koren, Somekh 2013): all candidates once, then the better half once
+/// more, and so on. The default stays to the end, and another candidate is chosen if it is faster beyond noise.
 #pragma once
 
 #include <cstdint>
@@ -59,14 +61,20 @@ struct tuning_options {
   std::string file;     ///< empty: nothing is remembered beyond the process
   std::string device;   ///< as the driver names it
   std::string version;  ///< of the library: another version's choices are left in the file and not used
-  /// A device that was idle runs faster than one that is at its power limit. Where the last trial ended more than
-  /// `idle_seconds` ago, the default candidate runs for this long before anything is measured.
+  /// A device that was idle runs faster than one that is at its power limit. Before the first key, the default
+  /// candidate runs for so long before anything is measured.
   double warm_up_seconds = 1.5;
+  /// Before a later key, it runs for so long at most if the last trial ended more than `idle_seconds` ago: programs
+  /// work between keys, and candidates are compared with each other and not with other times.
+  double second_warm_up_seconds = 0.1;
   double idle_seconds = 0.5;
-  int rounds = 5;                 ///< measurements of each candidate that is near the best; the median counts
-  double near_best = 1.25;        ///< times the best of the first round: who is slower is not measured again
+  int rounds = 5;                 ///< measurements of each finalist; the median counts
+  double near_best = 1.25;        ///< times the best of the first round: a slower candidate is not measured again
+  double seconds_a_key = 0.5;     ///< a key that has taken longer goes on with its finalists alone
   std::function<double()> clock;  ///< seconds; a steady clock where empty
   std::function<void(const std::string&)> say;  ///< one line for the user; standard error where empty
+  /// One line for the user when the first measurement begins; where empty, standard error if that is a terminal.
+  std::function<void(const std::string&)> progress;
 };
 
 /// Returns $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
@@ -88,11 +96,11 @@ class tuner {
 
   /// Returns the candidate, 0 <= choice < names.size(), to be used for `key`, the same for the life of the tuner.
   /// \param names       what the candidates are; a remembered choice counts if a candidate of its name is among as many
-  /// \param seconds_of  runs candidate i for some milliseconds and returns the seconds of one application; infinity or
-  ///                    NaN where it cannot run here. It must leave the data of the running computation alone: it
-  ///                    writes to scratch, or repeats a launch that may be repeated. A memory_error of its means that
-  ///                    it cannot run; whatever else it throws passes through.
-  ///                    It is called only where there is something to measure, and may itself call `choose`.
+  /// \param seconds_of  runs candidate i for some milliseconds, longer when it is called for it again, and returns the
+  ///                    seconds of one application; infinity or NaN where it cannot run here. It must leave the data of
+  ///                    the running computation alone: it writes to scratch, or repeats a launch that may be repeated.
+  ///                    A memory_error of its means that it cannot run; whatever else it throws passes through. It is
+  ///                    called only where there is something to measure, and may itself call `choose`.
   /// \param untuned     the candidate for mode off, for warming up, and where none can be measured
   int choose(const tuning_key& key, std::span<const std::string> names, const std::function<double(int)>& seconds_of,
              int untuned = 0);
@@ -107,6 +115,8 @@ class tuner {
   double seconds_spent() const;
   /// Adds seconds of trials that this process made for another rank's tuner.
   void add_seconds_spent(double seconds);
+  /// Shows no progress from now on: the tuner of another rank does.
+  void hide_progress();
 
  private:
   struct stored_choice {
@@ -121,6 +131,7 @@ class tuner {
 
   double now() const;
   void say(const std::string& line);
+  void tell_of_tuning();
   void warm_up(const std::function<double(int)>& seconds_of, int candidate);
   tuning_record measure(const tuning_key& key, std::span<const std::string> names,
                         const std::function<double(int)>& seconds_of, int untuned);
@@ -141,6 +152,7 @@ class tuner {
   file_state seen_;                                ///< the file as it was read last
   bool file_works_ = true;                         ///< until one line has said that it does not
   double last_trial_ = -1e300;
+  bool has_measured_ = false;
   double spent_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -118,6 +119,7 @@ TEST(tuner, a_device_at_rest_is_warmed_up_and_a_busy_one_is_not) {
   auto options = device.options(tuning_mode::on);
   options.rounds = 1;
   options.warm_up_seconds = 1.0;
+  options.second_warm_up_seconds = 0.2;
   options.idle_seconds = 0.5;
   tuner t(options);
   t.choose(key_number(1), 2, device.trial());
@@ -127,9 +129,95 @@ TEST(tuner, a_device_at_rest_is_warmed_up_and_a_busy_one_is_not) {
   device.time += 0.4;
   t.choose(key_number(2), 2, device.trial());
   EXPECT_EQ(device.runs[0], before + 1);
-  device.time += 0.6;
+  device.time += 0.6;  // the program worked meanwhile: clocks need little
   t.choose(key_number(3), 2, device.trial());
-  EXPECT_GT(device.runs[0], before + 90);
+  EXPECT_NEAR(device.runs[0], before + 1 + 0.2 / 0.01 + 1, 2);
+}
+
+TEST(tuner, a_field_of_many_is_halved_in_each_round) {
+  constexpr int candidates = 64;
+  std::vector<double> seconds(candidates);
+  for (int i = 0; i < candidates; ++i) seconds[static_cast<std::size_t>(i)] = 1.2 - 1e-3 * i;
+  made_up_device device(seconds);
+  auto options = device.options(tuning_mode::on);
+  options.warm_up_seconds = 0.0;
+  options.seconds_a_key = 1e3;
+  tuner t(options);
+  EXPECT_EQ(t.choose(key_number(1), candidates, device.trial()), candidates - 1);
+  for (int i = 1; i < candidates; ++i) {
+    const int behind = candidates - 1 - i;  // faster ones
+    EXPECT_EQ(device.runs[static_cast<std::size_t>(i)], behind < 4    ? 5
+                                                        : behind < 8  ? 4
+                                                        : behind < 16 ? 3
+                                                        : behind < 32 ? 2
+                                                                      : 1)
+        << i;
+  }
+  EXPECT_EQ(device.runs[0], options.rounds);  // the default stays to the end
+  EXPECT_NEAR(t.used()[0].gain, 1.2 / 1.137, 1e-12);
+}
+
+TEST(tuner, a_key_that_takes_long_goes_on_with_its_finalists) {
+  constexpr int candidates = 64;
+  std::vector<double> seconds(candidates, 1.1);
+  seconds[40] = 1.0;
+  made_up_device device(seconds);  // a trial takes 0.01 s
+  auto options = device.options(tuning_mode::on);
+  options.warm_up_seconds = 0.0;
+  options.seconds_a_key = 0.5;
+  tuner t(options);
+  EXPECT_EQ(t.choose(key_number(1), candidates, device.trial()), 40);
+  EXPECT_EQ(device.runs[40], options.rounds);
+  EXPECT_EQ(device.runs[0], options.rounds);
+  EXPECT_LE(device.total_runs(), candidates + 3 * (options.rounds - 1));
+  // Twelve such keys of a first run, which begins at rest.
+  made_up_device first_run(std::vector<double>(candidates, 1.0));
+  tuner all(first_run.options(tuning_mode::on));
+  for (int key = 0; key < 12; ++key) {
+    first_run.time += 1.0;
+    all.choose(key_number(key), candidates, first_run.trial());
+  }
+  EXPECT_LE(all.seconds_spent(), 1.5 + 12 * (0.1 + 0.64 + 0.12) + 0.1);
+}
+
+TEST(tuner, the_default_stays_unless_another_is_faster_beyond_noise) {
+  const auto choice_between = [](std::vector<double> of_default, std::vector<double> of_other) {
+    auto options = made_up_device({}).options(tuning_mode::on);
+    double time = 0.0;
+    options.clock = [&time] { return time; };
+    options.say = nullptr;
+    options.warm_up_seconds = 0.0;
+    tuner t(options);
+    std::array<std::size_t, 2> runs{};
+    return t.choose(key_number(1), 2, [&](int i) {
+      const auto& seconds = i == 0 ? of_default : of_other;
+      return seconds[runs[static_cast<std::size_t>(i)]++ % seconds.size()];
+    });
+  };
+  EXPECT_EQ(choice_between({1.00, 1.02, 0.98, 1.01, 0.99}, {0.99, 1.01, 0.97, 1.00, 0.985}), 0);
+  EXPECT_EQ(choice_between({1.00, 1.02, 0.98, 1.01, 0.99}, {0.90, 0.91, 0.89, 0.92, 0.90}), 1);
+  // Also if it is far behind at first: it is not lost.
+  EXPECT_EQ(choice_between({2.0, 0.9, 0.9, 0.9, 0.9}, {1.0, 1.0, 1.0, 1.0, 1.0}), 0);
+}
+
+TEST(tuner, a_first_measurement_is_announced_once) {
+  const scratch_directory scratch;
+  made_up_device device({2.0, 1.0});
+  auto options = device.options(tuning_mode::on, scratch / "tuning.json");
+  std::vector<std::string> lines;
+  options.progress = [&lines](const std::string& line) { lines.push_back(line); };
+  {
+    tuner t(options);
+    for (int key = 0; key < 3; ++key) t.choose(key_number(key), 2, device.trial());
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_THAT(lines[0], testing::HasSubstr("once a machine"));
+    EXPECT_THAT(lines[0], testing::HasSubstr(options.file));
+  }
+  tuner again(options), of_other_rank(options);
+  again.choose(key_number(1), 2, device.trial());  // the file has it
+  of_other_rank.hide_progress();
+  of_other_rank.choose(key_number(4), 2, device.trial());
+  EXPECT_EQ(lines.size(), 1U);
 }
 
 TEST(tuner, one_lucky_sample_does_not_decide) {
