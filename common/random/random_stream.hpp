@@ -19,6 +19,7 @@ enum class random_purpose : std::uint8_t {
   gauge_transformation = 2,
   spinor = 3,
   heatbath = 4,
+  momenta = 5,
 };
 
 /// Returns a stream: a purpose and an index below 2^56.

@@ -8,6 +8,7 @@
 #include "common/lattice/ghosts.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/gauge/bent_links.hpp"
 #include "cpu_ref/gauge/link_reader.hpp"
 
 // std::fma is an instruction, where the machine has it, and else a call; the bits are the same.
@@ -30,15 +31,6 @@ void require_same_geometry(const gauge_configuration& momenta, const gauge_confi
 PLAQUETTE_FMA_WHERE_POSSIBLE
 void move_links_of_site(site_links& links, const site_links& momenta, double step) {
   for (int mu = 0; mu < dimensions; ++mu) links[mu] = moved_link(links[mu], momenta[mu], step);
-}
-
-/// Makes the bent links of a plane, with their ghosts.
-void bend_links(gauge_configuration& bent, const gauge_configuration& links, int mu, int nu, const communicator& comm) {
-  stop_point();
-  for_each_site(links.geometry(), [&](const coordinate& x) {
-    for (int which = 0; which < 4; ++which) bent(x)[which] = bent_link(link_reader{links}, x, mu, nu, which);
-  });
-  exchange_ghosts(bent, comm);
 }
 
 /// Adds factor TA(U S) of the rectangles.

@@ -18,6 +18,10 @@ plaquettes measure_plaquettes(const gauge_configuration& links, const communicat
 /// Returns `measure_plaquettes(links, comm).average`.
 double average_plaquette(const gauge_configuration& links, const communicator& comm);
 
+/// Returns the average of Re tr R / 3 over the rectangles R of two by one links, 12 a site; NaN where a link is.
+/// Throws as measure_plaquettes does. Collective.
+double mean_rectangle(const gauge_configuration& links, const communicator& comm);
+
 /// Returns the average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Needs no ghosts. Collective.
 double link_trace(const gauge_configuration& links, const communicator& comm);
 

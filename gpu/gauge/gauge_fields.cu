@@ -2,12 +2,12 @@
 #include "gpu/gauge/gauge_fields.hpp"
 
 #include <string>
-#include <vector>
 
 #include "common/error.hpp"
 #include "common/lattice/constant_flux.hpp"
 #include "common/random/random_matrix.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/fields/host_maximum.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/fields/site_numbers.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
@@ -151,33 +151,17 @@ struct transform_spinors {
   }
 };
 
-/// The larger number; a NaN stays.
-PLAQUETTE_HOST_DEVICE inline double larger(double a, double b) { return a != a || a > b ? a : b; }
-
-struct measure_distances {
-  double* to;  ///< [site]
+/// The largest distance of a site's links.
+struct largest_distance {
   const_matrices_of<dimensions> links;
   site_order order;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+  PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
     const auto [parity, i] = site_of_loop(order, n);
     double worst = 0.0;
     for (int mu = 0; mu < dimensions; ++mu)
       worst = larger(worst, plaquette::distance_from_su3(links.load(parity, i, mu)));
-    to[n] = worst;
-  }
-};
-
-/// to[n] is the largest of those from[k] whose k is n modulo `count`.
-struct fold_maximum {
-  double* to;
-  const double* from;
-  std::int64_t size, count;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    double worst = 0.0;
-    for (std::int64_t k = n; k < size; k += count) worst = larger(worst, from[k]);
-    to[n] = worst;
+    return worst;
   }
 };
 
@@ -279,18 +263,8 @@ field<double> transformed(const field<double>& psi, const gauge_transformation& 
 
 double distance_from_su3(const gauge_configuration& links) {
   const context& ctx = links.get_context();
-  constexpr std::int64_t folds = 1024;
-  const std::int64_t sites = 2 * static_cast<std::int64_t>(ctx.order().sites);
-  const auto memory = ctx.workspace().take(static_cast<std::size_t>(sites + folds) * sizeof(double));
-  auto* const distances = reinterpret_cast<double*>(memory.get());
-  for_each_lattice_site(ctx, measure_distances{distances, links.sites(), ctx.order()});
-  for_each_index(ctx.queue(), folds, fold_maximum{distances + sites, distances, sites, folds});
-  std::vector<double> worst(folds);
-  copy_to_host(ctx.queue(), worst.data(), distances + sites, folds * sizeof(double));
-  double result = 0.0;
-  for (double w : worst) result = larger(result, w);
-  ctx.comm().maximum({&result, 1});
-  return result;
+  return host_maximum(ctx, 2 * static_cast<std::int64_t>(ctx.order().sites),
+                      largest_distance{links.sites(), ctx.order()});
 }
 
 }  // namespace plaquette::gpu

@@ -9,7 +9,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
-#include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/bent_links.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -34,19 +34,6 @@ struct add_plaquette_force {
     const site_number own = site_of_loop(order, n);
     const su3<double> change = factor * plaquette_force(links, links.site(order, own), mu, weight);
     momenta.store(own.parity, own.index, mu, momenta.load(own.parity, own.index, mu) + change);
-  }
-};
-
-/// One bent link of a site.
-struct bend_link {
-  gauge_configuration::pointer bent;
-  ghosted_links links;
-  site_order order;
-  int mu, nu, which;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_number own = site_of_loop(order, n);
-    bent.store(own.parity, own.index, which, bent_link(links, links.site(order, own), mu, nu, which));
   }
 };
 
@@ -97,13 +84,6 @@ struct move_link {
 template <class Body>
 void for_each_site(const context& ctx, const Body& body) {
   for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(ctx.order().sites), body, 128);
-}
-
-/// Makes the bent links of a plane.
-void bend_links(gauge_configuration& bent, const links_with_ghosts& links, int mu, int nu) {
-  const context& ctx = links.get_context();
-  for (int which = 0; which < 4; ++which)
-    for_each_site(ctx, bend_link{bent.sites(), links.sites(), ctx.order(), mu, nu, which});
 }
 
 /// Adds factor TA(U S) of the rectangles.

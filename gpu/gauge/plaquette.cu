@@ -6,6 +6,7 @@
 #include "common/gauge/staples.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
+#include "gpu/gauge/bent_links.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 
 namespace plaquette::gpu {
@@ -18,6 +19,17 @@ struct sum_planes {
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int, double (&sums)[2]) const {
     add_plaquettes(links, links.site(order, site_of_loop(order, n)), sums);
+  }
+};
+
+/// Re tr R of the rectangles of a plane.
+struct sum_rectangles {
+  ghosted_links links, bent;
+  site_order order;
+  int mu, nu;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int, double (&sums)[1]) const {
+    sums[0] += loops_of_plane(links, bent, links.site(order, site_of_loop(order, n)), mu, nu, 0.0, 1.0);
   }
 };
 
@@ -50,6 +62,20 @@ plaquettes measure_plaquettes(const gauge_configuration& links) {
 }
 
 double average_plaquette(const gauge_configuration& links) { return measure_plaquettes(links).average; }
+
+double mean_rectangle(const gauge_configuration& links) {
+  const context& ctx = links.get_context();
+  const links_with_ghosts around(links);
+  gauge_configuration bent(ctx);
+  double total = 0.0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu) {
+      bend_links(bent, around, mu, nu);
+      const links_with_ghosts bent_around(bent);
+      total += lattice_sums<1>(ctx, sum_rectangles{around.sites(), bent_around.sites(), ctx.order(), mu, nu})[0];
+    }
+  return total / (12.0 * colours * static_cast<double>(ctx.geometry().global_volume()));
+}
 
 double link_trace(const gauge_configuration& links) {
   const context& ctx = links.get_context();

@@ -14,6 +14,10 @@ plaquettes measure_plaquettes(const gauge_configuration& links);
 /// Returns `measure_plaquettes(links).average`. Collective; waits.
 double average_plaquette(const gauge_configuration& links);
 
+/// Returns the average of Re tr R / 3 over the rectangles R of two by one links, 12 a site; NaN where a link is.
+/// Collective; waits.
+double mean_rectangle(const gauge_configuration& links);
+
 /// Returns the average of Re tr U / 3 over all links (the LINK_TRACE of a NERSC header). Collective; waits.
 double link_trace(const gauge_configuration& links);
 

@@ -17,6 +17,7 @@
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/link_smearing.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/momenta.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
 #include "gpu/observables/correlators.hpp"
@@ -356,6 +357,24 @@ TEST(GpuGaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRankOnEveryGrid) {
       }
       return std::vector{export_links(momenta), export_links(links)};
     });
+}
+
+TEST(GpuMomentaOnRanks, HaveTheBitsOfOneRankOnEveryGridAndItsMeasures) {
+  expect_the_bits_of_one_rank([](const gpu::context& ctx) { return export_links(random_momenta(ctx, 50, 2)); });
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto here = random_momenta(ctx, 50, 2), whole = random_momenta(alone, 50, 2);
+    const double energy = kinetic_energy(whole);
+    // Sums in another order.
+    EXPECT_NEAR(kinetic_energy(here), energy, 1e-13 * energy) << describe(ctx);
+    EXPECT_NEAR(kinetic_energy_difference(here, random_momenta(ctx, 50, 3)),
+                kinetic_energy_difference(whole, random_momenta(alone, 50, 3)), 1e-13 * energy)
+        << describe(ctx);
+    EXPECT_EQ(size_of_force(here).largest, size_of_force(whole).largest) << describe(ctx);
+    EXPECT_NEAR(size_of_force(here).rms, size_of_force(whole).rms, 1e-13 * size_of_force(whole).rms);
+    EXPECT_NEAR(mean_rectangle(weak_field_configuration(ctx, 0.2, 49)),
+                mean_rectangle(weak_field_configuration(alone, 0.2, 49)), 1e-13)
+        << describe(ctx);
+  });
 }
 
 TEST(GpuActionDifferenceOnRanks, AgreesWithOneRankToRounding) {

@@ -18,6 +18,7 @@
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 #include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/link_smearing.hpp"
+#include "cpu_ref/gauge/momenta.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/observables/baryons.hpp"
@@ -160,6 +161,26 @@ TEST(GaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRank) {
       }
       return links;
     });
+}
+
+TEST(MomentaOnRanks, HaveTheBitsOfOneRankOnEveryGrid) {
+  expect_the_same_bits(
+      [](const lattice_geometry& geometry, const communicator& comm) { return random_momenta(geometry, 37, 2, comm); });
+}
+
+TEST(MomentaOnRanks, AndRectanglesAreMeasuredAsByOneRank) {
+  const auto numbers_on = [](const lattice_geometry& geometry, const communicator& comm) {
+    const auto a = random_momenta(geometry, 37, 2, comm), b = random_momenta(geometry, 37, 3, comm);
+    const force_size size = size_of_force(a, comm);
+    return std::vector{kinetic_energy(a, comm) / 8192.0, kinetic_energy_difference(a, b, comm) / 8192.0, size.rms,
+                       size.largest, mean_rectangle(weak_field_configuration(geometry, 0.2, 35, comm), comm)};
+  };
+  const auto alone = numbers_on(lattice_geometry({4, 4, 4, 8}), {});
+  for (const lattice_geometry& part : all_grids(communicator::world(), {{4, 4, 4, 8}})) {
+    const auto shared = numbers_on(part, communicator::world());
+    // Sums of 2048 links, or of 6144 rectangles, in another order: numbers of size 1 to 8.
+    for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(shared[i], alone[i], 8192 * 0x1p-53) << i;
+  }
 }
 
 TEST(ActionDifferenceOnRanks, AgreesWithOneRankToRounding) {
