@@ -121,6 +121,16 @@ solve_report reliable_bicgstab_l(const Outer& outer, const Inner& inner, OuterFi
       [l](auto& watch, const Inner& a, int) { return detail::bicgstab_l_under(watch, a, l); });
 }
 
+/// Conjugate gradients for a Hermitian positive A. Else as reliable_bicgstab.
+template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
+          linear_operator<InnerField> Inner>
+solve_report reliable_conjugate_gradients(const Outer& outer, const Inner& inner, OuterField& x, const OuterField& b,
+                                          const stopping_rule& rule, const reliable_updates& parameters) {
+  return detail::reliable_solve<InnerField>(
+      "cg", outer, inner, x, b, rule, parameters,
+      [](auto& watch, const Inner& a, int) { return detail::conjugate_gradients_under(watch, a); });
+}
+
 /// CGNR (conjugate_gradients.hpp). Else as reliable_bicgstab.
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
           linear_operator<InnerField> Inner>

@@ -20,6 +20,7 @@ enum class random_purpose : std::uint8_t {
   spinor = 3,
   heatbath = 4,
   momenta = 5,
+  accept_step = 6,
 };
 
 /// Returns a stream: a purpose and an index below 2^56.
