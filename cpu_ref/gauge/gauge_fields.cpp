@@ -116,4 +116,16 @@ double distance_from_su3(const gauge_configuration& links, const communicator& c
   return worst;
 }
 
+double rms_distance(const gauge_configuration& u, const gauge_configuration& v, const communicator& comm) {
+  const auto sums = sum_over_sites<2>(u.geometry(), comm, [&](const coordinate& x) -> std::array<double, 2> {
+    double square = 0.0;
+    for (std::size_t mu = 0; mu < dimensions; ++mu) {
+      const su3<double> d = u(x)[mu] - v(x)[mu];
+      square += trace(adjoint(d) * d).re;
+    }
+    return {square, 1.0 * dimensions};
+  });
+  return std::sqrt(sums[0] / sums[1]);
+}
+
 }  // namespace plaquette::cpu

@@ -53,4 +53,7 @@ spinor_configuration transformed(const spinor_configuration& psi, const gauge_tr
 /// Returns the largest `distance_from_su3` of any link; NaN where a link holds one. Needs no ghosts. Collective.
 double distance_from_su3(const gauge_configuration& links, const communicator& comm);
 
+/// Returns the root mean square of |U - V| over all links, |A|^2 = tr A^+ A. Needs no ghosts. Collective.
+double rms_distance(const gauge_configuration& u, const gauge_configuration& v, const communicator& comm);
+
 }  // namespace plaquette::cpu

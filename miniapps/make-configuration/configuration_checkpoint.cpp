@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
+#include "common/app/lime_record.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/gauge_file.hpp"
-#include "common/io/lime.hpp"
 
 namespace plaquette {
 
@@ -17,7 +16,6 @@ namespace {
 
 constexpr const char* record_type = "plaquette-checkpoint";
 constexpr int format_version = 1;
-constexpr std::uint64_t longest_record = std::uint64_t{1} << 28;
 
 json_document to_json(const std::vector<measurement>& history) {
   json_document lines = json_document::array();
@@ -43,26 +41,6 @@ std::vector<measurement> history_of(const std::string& name, const json_document
     history.push_back({static_cast<int>(numbers[0]), {numbers[2], numbers[3], numbers[1]}});
   }
   return history;
-}
-
-json_document state_in(const std::string& path) {
-  const file_source source(path);
-  const std::string name = printable(path);
-  const auto refuse = [&name](const std::string& found) {
-    throw input_error(name + ": expected a checkpoint of plaquette-make-configuration, found " + found);
-  };
-  constexpr std::string_view magic{"\x45\x67\x89\xab", 4};
-  if (source.size() < lime_header_bytes || source.read_text(0, magic.size()) != magic) refuse("no LIME file");
-  const auto records = lime_records(source);
-  const auto record = std::ranges::find(records, record_type, &lime_record::type);
-  if (record == records.end()) refuse("a LIME file without a record " + std::string(record_type));
-  if (record->size == 0 || record->size > longest_record) refuse("a record of unusable size");
-  std::string text = source.read_text(record->offset, record->size);
-  if (text.back() == '\0') text.pop_back();
-  json_document state = parse_checkpoint_text(path, text);
-  if (const int version = checkpoint_value<int>(name, state, "version"); version != format_version)
-    refuse(fmt::format("version {} of it, where this program knows {}", version, format_version));
-  return state;
 }
 
 }  // namespace
@@ -98,7 +76,8 @@ void write_configuration_checkpoint(const std::string& path, const gauge_configu
 }
 
 configuration_progress read_configuration_progress(const std::string& path, const configuration_options& options) {
-  const json_document state = state_in(path);
+  const json_document state =
+      checkpoint_in_lime_record(path, record_type, "a checkpoint of plaquette-make-configuration", format_version);
   const std::string name = printable(path);
   require_same_parameters(path, checkpoint_value<json_document>(name, state, "parameters"),
                           parameters_of_links(options));

@@ -10,6 +10,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath_textbook.hpp"
 
 namespace plaquette {
@@ -24,19 +25,6 @@ double differing_links(const gauge_configuration& a, const gauge_configuration& 
       differing += std::memcmp(&a(x)[mu], &b(x)[mu], sizeof a(x)[mu]) != 0 ? 1.0 : 0.0;
     return {differing};
   })[0];
-}
-
-/// Returns the root mean square of |U - V| over the links.
-double mean_distance(const gauge_configuration& a, const gauge_configuration& b, const communicator& world) {
-  const auto sums = cpu::sum_over_sites<2>(a.geometry(), world, [&](const coordinate& x) -> std::array<double, 2> {
-    double square = 0.0;
-    for (std::size_t mu = 0; mu < dimensions; ++mu) {
-      const su3<double> d = a(x)[mu] - b(x)[mu];
-      square += trace(adjoint(d) * d).re;
-    }
-    return {square, 1.0 * dimensions};
-  });
-  return std::sqrt(sums[0] / sums[1]);
 }
 
 /// Logarithm, exponential and cosine of a GPU differ in the last places, and a sweep enlarges what differs by ten or so
@@ -65,7 +53,7 @@ void sweep_judge::judge(const gauge_configuration& after, std::uint64_t number) 
   run_.note_draw("sweep", number);
   cpu::textbook::combined_sweep(*before_, action_, plan_, run_.shared.seed, number, run_.world);
   const double off =
-      run_.gpu ? mean_distance(after, *before_, run_.world) : differing_links(after, *before_, run_.world);
+      run_.gpu ? cpu::rms_distance(after, *before_, run_.world) : differing_links(after, *before_, run_.world);
   keep_largest(worst_, off);
   ++judged_;
   enter_stage("the sweeps");
