@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
@@ -39,5 +40,11 @@ hierarchy_maker coarse_hierarchies(const lattice_geometry& geometry, const commu
 std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
                                                     std::shared_ptr<const gauge_configuration> links,
                                                     const overlap_settings& settings = {});
+
+/// Returns links that move, with momenta and pseudofermions. Throws input_error for an action without forces.
+/// Collective.
+/// \param links  of the host, whose ghosts do not matter
+std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx, const gauge_configuration& links,
+                                                            const hybrid_action& action);
 
 }  // namespace plaquette::cpu

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
@@ -36,5 +37,12 @@ std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx, cons
 std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
                                                     std::shared_ptr<const plaquette::gauge_configuration> links,
                                                     const overlap_settings& settings = {});
+
+/// Returns links that move, with momenta and pseudofermions. Throws input_error for an action without forces.
+/// Collective.
+/// \param links  of the host, whose ghosts do not matter
+std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx,
+                                                            const plaquette::gauge_configuration& links,
+                                                            const hybrid_action& action);
 
 }  // namespace plaquette::gpu

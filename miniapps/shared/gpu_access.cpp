@@ -43,6 +43,14 @@ class gpu_in_use final : public gpu_access {
                                                       const overlap_settings& settings) const override {
     return gpu::make_overlap_solver(context_, std::move(links), settings);
   }
+  std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
+                                                              const communicator& comm,
+                                                              const gauge_configuration& links,
+                                                              const hybrid_action& action) const override {
+    const bool is_of_run = geometry == context_.geometry() && comm.size() == context_.comm().size();
+    return gpu::make_molecular_dynamics(is_of_run ? context_ : gpu::context(geometry, comm, context_.queue().device()),
+                                        links, action);
+  }
   void finish() const override { context_.queue().synchronize(); }
   double seconds_of(int times, const std::function<void()>& launch) const override {
     if (comm().size() == 1) return times * gpu::seconds_a_launch(context_.queue(), times, launch);

@@ -14,6 +14,7 @@
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
+#include "common/hmc/molecular_dynamics.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
@@ -61,6 +62,11 @@ class gpu_access {
                                                                   const multigrid_settings& settings) const = 0;
   virtual std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration> links,
                                                               const overlap_settings& settings) const = 0;
+  /// Returns links that move, on a lattice of the whole run or of this rank alone. Collective in `comm`.
+  virtual std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
+                                                                      const communicator& comm,
+                                                                      const gauge_configuration& links,
+                                                                      const hybrid_action& action) const = 0;
   /// Waits for all that was queued.
   virtual void finish() const = 0;
   /// Returns the seconds of `times` calls in a row of `launch`, which queues work; waits for them. Of one rank by the

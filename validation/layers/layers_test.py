@@ -18,8 +18,8 @@ TOP = {"common": {"common"},
 
 LAYERS = {
     "common": [("error", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("app",)],
-    "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("coarse",), ("dg",),
+               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("hmc",), ("app",)],
+    "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("hmc",), ("coarse",), ("dg",),
                 ("sources",), ("observables",), ("solvers",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),
             ("blas",), ("gauge",), ("dirac",), ("coarse",), ("dg",), ("sources",), ("observables",), ("solvers",), ("lab",)],

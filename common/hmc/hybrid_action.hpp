@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The action of a hybrid Monte Carlo: gauge loops, and pairs of degenerate Wilson or clover quarks.
+///
+/// With even sites first, det M^2 = det A_oo^2 det Q^2, Q = gamma_5 Mhat = Q^+, Mhat the asymmetric complement. Twisted
+/// masses on the even sites split the second determinant (Hasenbusch, hep-lat/0107019):
+///
+///     det Q^2 = prod_k det((Q^2 + mu_k^2) / (Q^2 + mu_(k+1)^2)) det(Q^2 + mu_n^2),  mu_1 = 0 < mu_2 < ... < mu_n
+///
+/// Each factor has its pseudofermion phi. With Z = (Q + i mu_k)^-1 phi its action is |phi|^2 + w |Z|^2, w = mu_(k+1)^2
+/// - mu_k^2; of the last factor |Z|^2.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/algorithms/precision.hpp"
+#include "common/error.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/lattice/loop_action.hpp"
+
+namespace plaquette {
+
+/// Pairs of degenerate quarks.
+struct quark_pairs {
+  fermion_action action{};
+  /// mu_1 to mu_n, ascending, in the normalisation of M; the first is 0.
+  std::vector<double> twisted_masses{0.0};
+  int pairs = 1;  ///< half the number of flavours: each pair has pseudofermions of its own
+
+  int factors() const { return static_cast<int>(twisted_masses.size()); }
+  bool is_last(int factor) const { return factor + 1 == factors(); }
+  double mu(int factor) const { return twisted_masses[static_cast<std::size_t>(factor)]; }
+  /// Returns w: what multiplies |Z|^2 in the action of a factor.
+  double weight(int factor) const {
+    if (is_last(factor)) return 1.0;
+    const double lower = mu(factor), upper = mu(factor + 1);
+    return upper * upper - lower * lower;
+  }
+};
+
+/// How the systems of one factor are solved.
+struct factor_solver {
+  /// cg: conjugate gradients for Q^2 + mu^2; bicgstab: two systems with Q + i mu and Q - i mu.
+  enum class kind { cg, bicgstab };
+  kind method = kind::cg;
+  precision inner = precision::double_;  ///< of the Krylov space; solutions and residuals are in double
+
+  bool operator==(const factor_solver&) const = default;
+};
+
+/// All that the force, the action and the heat bath of a chain depend on.
+struct hybrid_action {
+  loop_action gauge{6.0};
+  std::optional<quark_pairs> quarks{};
+  std::uint64_t seed = 1;
+  std::vector<factor_solver> solvers{};                      ///< one a factor
+  double cg_force_tolerance = 1e-6, force_tolerance = 1e-7;  ///< of forces by CG, and by others
+  double action_tolerance = 1e-11;                           ///< of actions and heat baths
+  int solver_limit = 20'000;                                 ///< iterations
+  bool exact_sums = false;  ///< same bits on any process grid; of the CPU library, with CG in double
+
+  bool has_determinant() const { return quarks && quarks->action.has_clover(); }
+};
+
+/// Returns the names of the terms of the action that have forces, in the order of their numbers: "gauge", then "det"
+/// (the log of det A_oo), if there is a clover term, then a factor each: "light" is the first, "heavy" the last,
+/// "middle", "middle2" and so on stand between.
+inline std::vector<std::string> term_names(const hybrid_action& action) {
+  std::vector<std::string> names{"gauge"};
+  if (!action.quarks) return names;
+  if (action.has_determinant()) names.emplace_back("det");
+  const int factors = action.quarks->factors();
+  for (int k = 0; k < factors; ++k)
+    names.push_back(k == 0 ? "light" : k == factors - 1 ? "heavy" : k == 1 ? "middle" : "middle" + std::to_string(k));
+  return names;
+}
+
+/// Returns the number of the term that is the first factor of the quarks.
+inline int first_factor_term(const hybrid_action& action) { return action.has_determinant() ? 2 : 1; }
+
+/// Throws input_error for an action that has no forces.
+inline void require_usable(const hybrid_action& action) {
+  require_usable(action.gauge);
+  if (!action.quarks) return;
+  const quark_pairs& quarks = *action.quarks;
+  if (quarks.pairs < 1) throw input_error("quarks: expected at least 2 flavours, found none");
+  if (quarks.twisted_masses.empty() || quarks.mu(0) != 0.0)
+    throw input_error("twisted masses: expected the first one to be 0, found another");
+  for (int k = 1; k < quarks.factors(); ++k)
+    if (!(quarks.mu(k) > quarks.mu(k - 1)) || !std::isfinite(quarks.mu(k)))
+      throw input_error("twisted masses: expected finite numbers, each above the one before, found " +
+                        std::to_string(quarks.mu(k)) + " after " + std::to_string(quarks.mu(k - 1)));
+  if (!action.solvers.empty() && std::ssize(action.solvers) != quarks.factors())
+    throw input_error("solvers: expected one for each of the " + std::to_string(quarks.factors()) + " factors, found " +
+                      std::to_string(action.solvers.size()));
+}
+
+}  // namespace plaquette

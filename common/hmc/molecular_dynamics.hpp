@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Links, momenta and pseudofermions on a device, as a trajectory and its judge see them:
+/// `cpu::make_molecular_dynamics` (cpu_ref/solvers.hpp) and `gpu::make_molecular_dynamics` (gpu/solvers.hpp) make one.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/gauge/momenta.hpp"
+#include "common/hmc/hybrid_action.hpp"
+#include "common/lattice/gauge_action.hpp"
+#include "common/lattice/site_field.hpp"
+
+namespace plaquette {
+
+/// H(end) - H(start), term by term. No digits are lost where H is large: each is summed as differences of sites.
+struct energy_change {
+  double kinetic = 0.0;
+  std::vector<double> terms{};  ///< in the order of term_names
+
+  double total() const { return std::accumulate(terms.begin(), terms.end(), kinetic); }
+};
+
+/// Returns the index of the random spinor that a pseudofermion is made of.
+inline std::uint64_t noise_index(std::uint64_t trajectory, int factor, int pair) {
+  return (trajectory << 12) | static_cast<std::uint64_t>(factor) << 6 | static_cast<std::uint64_t>(pair);
+}
+
+/// What solves of a factor took.
+struct solve_count {
+  long solves = 0, iterations = 0, applications = 0;  ///< applications of Mhat to a column
+  int repeated = 0;                                   ///< solves that another solver made again
+};
+
+/// What the solves of one trajectory took.
+struct factor_work {
+  solve_count forces, actions;  ///< heat baths are among the actions
+};
+
+/// Which vectors of a factor are meant. All are Dirac spinors on all sites.
+enum class factor_vectors {
+  pseudofermion,  ///< phi; zero on odd sites
+  start,          ///< z with M z + i mu_k gamma_5 z_e = gamma_5 phi on the links of the start; z_e = Z
+  end,            ///< the same on the links of the end
+  force_x,        ///< x of the last force: (Q^2 + mu_k^2) x_e = phi, x_o = A_oo^-1 D_oe x_e / 2
+  force_y         ///< y of the last force: y_e = Mhat x_e, y_o = A_oo^-1 D_oe^+ y_e / 2
+};
+
+/// The state of a hybrid Monte Carlo on a device. All members are collective, but those that are const and return
+/// numbers. One caller at a time. Random numbers depend on (seed, purpose, trajectory, global site) alone.
+class molecular_dynamics {
+ public:
+  virtual ~molecular_dynamics() = default;
+
+  virtual const hybrid_action& action() const = 0;
+
+  /// Takes links from the host, whose ghosts do not matter.
+  virtual void set_links(const gauge_configuration& links) = 0;
+  /// Returns links, those of the start of the trajectory, and momenta A = i a_k T_k, ghosts filled.
+  virtual gauge_configuration links() const = 0;
+  virtual gauge_configuration links_of_start() const = 0;
+  virtual gauge_configuration momenta() const = 0;
+
+  /// Begins a trajectory: keeps the links, draws momenta and pseudofermions. Throws error of no convergence where a
+  /// system is not solved.
+  virtual void refresh(std::uint64_t trajectory) = 0;
+  /// Moves links: U becomes exp(step A) U.
+  virtual void drift(double step) = 0;
+  /// Adds step dA/dt of these terms to the momenta.
+  virtual void kick(std::span<const int> terms, double step) = 0;
+  /// Does the same with the force at exp(displacement F) U, F the force of these terms at U.
+  virtual void displaced_kick(std::span<const int> terms, double step, double displacement) = 0;
+  /// Returns H now less H at the start.
+  virtual energy_change change_of_energy() = 0;
+  /// Puts the links of the start back.
+  virtual void restore() = 0;
+  /// Puts every link back into SU(3), which rounding has led it out of.
+  virtual void reunitarise() = 0;
+  /// Makes the momenta their negatives.
+  virtual void reverse() = 0;
+
+  /// Returns dA/dt of one term as momenta on the host, its solves to `tolerance` (0: as in a trajectory).
+  virtual gauge_configuration force(int term, double tolerance) = 0;
+  /// Copies vectors of a factor to the host; of `force_x` and `force_y` those of the last force of that factor.
+  virtual void get(int factor, factor_vectors which, int pair, spinor_configuration& to) const = 0;
+  /// Makes the vectors `end` of all factors, on the links as they are. Throws as refresh does.
+  virtual void solve_for_actions() = 0;
+
+  /// Returns the sizes of forces, by term, that were noted in this trajectory: at the first kick of each term.
+  virtual std::vector<force_size> sizes_of_forces() const = 0;
+  /// Returns what the solves of each factor took since the last refresh.
+  virtual std::vector<factor_work> work() const = 0;
+  virtual plaquettes measure_plaquettes() = 0;
+  /// Returns the largest |U U^+ - 1| and |det U - 1| of any link.
+  virtual double distance_from_su3() = 0;
+  /// Waits for all that was queued.
+  virtual void finish() = 0;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The molecular dynamics of any library, written once over the names that it gives to things.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/hmc/molecular_dynamics.hpp"
+#include "common/hmc/quark_systems.hpp"
+#include "common/solvers/backend.hpp"
+
+namespace plaquette {
+
+/// A backend whose links move. B names in addition
+///
+/// - `gauge`, links; `momenta`, `leaves` (a matrix for each plane of a site), `blocks` (of the clover term).
+/// - `of_host(links, ctx)`, `to_host(gauge)`, `assign(gauge& to, const gauge& from)` in place, `make_momenta(ctx)`,
+///   `make_leaves(ctx)`.
+/// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
+/// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
+///   can; `finish(ctx)` waits for all that was queued.
+/// - The functions of momenta, forces and actions that the libraries' headers gauge_force.hpp, momenta.hpp and
+///   fermion_force.hpp declare, with a context in the last place.
+template <class Backend>
+concept hmc_backend = backend<Backend> && requires(const typename Backend::context& ctx, typename Backend::gauge& u,
+                                                   typename Backend::momenta& p, typename Backend::leaves& z) {
+  Backend::assign(u, u);
+  Backend::combine(p, 1.0, p, 1.0);
+  Backend::clear(p);
+  Backend::clear(z);
+  Backend::add_gauge_force(p, u, loop_action{6.0}, 1.0, ctx);
+  Backend::move_links(u, p, 1.0, ctx);
+  Backend::refresh_momenta(p, std::uint64_t{1}, std::uint64_t{1}, ctx);
+};
+
+/// See molecular_dynamics.hpp.
+template <hmc_backend Backend>
+class molecular_dynamics_of final : public molecular_dynamics {
+  using context = typename Backend::context;
+  using gauge = typename Backend::gauge;
+  using momenta_type = typename Backend::momenta;
+  using field = typename Backend::template field<double>;
+
+  /// One factor of the determinant: its pseudofermion, a column a pair, and vectors on even sites.
+  struct factor_state {
+    field phi, start, end;
+    field force_x, force_y;  ///< on all sites
+    factor_work work{};
+  };
+
+ public:
+  molecular_dynamics_of(const context& ctx, const gauge_configuration& links, const hybrid_action& action)
+      : context_(ctx),
+        action_(action),
+        links_(Backend::of_host(links, ctx)),
+        start_(Backend::of_host(links, ctx)),
+        momenta_(Backend::make_momenta(ctx)),
+        force_(Backend::make_momenta(ctx)),
+        sizes_(term_names(action).size()),
+        noted_(sizes_.size()) {
+    require_usable(action);
+    if (!action.quarks) return;
+    systems_.emplace(ctx, links_, action_);
+    if (has_clover()) leaves_.emplace(Backend::make_leaves(ctx));
+    const field full(ctx, {.columns = quarks().pairs}), even = systems_->complement().even_like(full);
+    for (int k = 0; k < quarks().factors(); ++k)
+      factors_.push_back({like(even), like(even), like(even), like(full), like(full)});
+  }
+
+  const hybrid_action& action() const override { return action_; }
+
+  void set_links(const gauge_configuration& links) override {
+    Backend::assign(links_, Backend::of_host(links, context_));
+    ++moves_;
+  }
+  gauge_configuration links() const override { return Backend::to_host(links_, context_); }
+  gauge_configuration links_of_start() const override { return Backend::to_host(start_, context_); }
+  gauge_configuration momenta() const override { return Backend::to_host(momenta_, context_); }
+
+  void refresh(std::uint64_t trajectory) override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    trajectory_ = trajectory;
+    noted_.assign(noted_.size(), false);
+    Backend::assign(start_, links_);
+    Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
+    for (int k = 0; k < std::ssize(factors_); ++k) draw_pseudofermion(k);
+  }
+
+  void drift(double step) override {
+    Backend::move_links(links_, momenta_, step, context_);
+    ++moves_;
+  }
+
+  void kick(std::span<const int> terms, double step) override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    std::vector<int> others;
+    for (const int term : terms) {
+      if (noted_[static_cast<std::size_t>(term)])
+        others.push_back(term);
+      else
+        kick_and_note(term, step);
+    }
+    if (!others.empty()) add_forces(momenta_, others, step, 0.0);
+  }
+
+  void displaced_kick(std::span<const int> terms, double step, double displacement) override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    if (!before_displacement_) before_displacement_.emplace(Backend::copy_of(links_));
+    Backend::assign(*before_displacement_, links_);
+    Backend::clear(force_);
+    add_forces(force_, terms, 1.0, 0.0);
+    Backend::move_links(links_, force_, displacement, context_);
+    ++moves_;
+    add_forces(momenta_, terms, step, 0.0);
+    Backend::assign(links_, *before_displacement_);
+    ++moves_;
+  }
+
+  energy_change change_of_energy() override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    solve_for_actions();
+    energy_change change;
+    Backend::refresh_momenta(force_, action_.seed, trajectory_, context_);
+    change.kinetic = Backend::kinetic_energy_difference(momenta_, force_, context_);
+    change.terms.push_back(Backend::action_difference(links_, start_, action_.gauge, context_));
+    if (action_.has_determinant()) change.terms.push_back(-2.0 * quarks().pairs * change_of_log_determinant());
+    for (int k = 0; k < std::ssize(factors_); ++k) change.terms.push_back(change_of_factor(k));
+    return change;
+  }
+
+  void solve_for_actions() override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    follow_links();
+    for (int k = 0; k < std::ssize(factors_); ++k) {
+      factor_state& f = factor(k);
+      systems_->solve_for_action(f.end, f.phi, k, quarks().mu(k), f.work.actions);
+    }
+  }
+
+  void restore() override {
+    Backend::assign(links_, start_);
+    ++moves_;
+  }
+  void reunitarise() override {
+    Backend::reunitarise(links_, context_);
+    ++moves_;
+  }
+  void reverse() override {
+    copy_momenta(force_, momenta_);
+    Backend::clear(momenta_);
+    Backend::combine(momenta_, 1.0, force_, -1.0);
+  }
+
+  gauge_configuration force(int term, double tolerance) override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    const int one[] = {term};
+    Backend::clear(force_);
+    add_forces(force_, one, 1.0, tolerance);
+    return Backend::to_host(force_, context_);
+  }
+
+  void get(int number, factor_vectors which, int pair, spinor_configuration& to) const override {
+    const factor_state& f = factors_.at(static_cast<std::size_t>(number));
+    if (which == factor_vectors::force_x) return export_column(to, f.force_x, pair);
+    if (which == factor_vectors::force_y) return export_column(to, f.force_y, pair);
+    field full = like(f.force_x);
+    zero(full);
+    if (which == factor_vectors::pseudofermion) {
+      field even = full.parity(0);
+      copy(even, f.phi);
+    } else {
+      extend(full, which == factor_vectors::start ? f.start : f.end);
+    }
+    export_column(to, full, pair);
+  }
+
+  std::vector<force_size> sizes_of_forces() const override { return sizes_; }
+  std::vector<factor_work> work() const override {
+    std::vector<factor_work> all;
+    for (const factor_state& f : factors_) all.push_back(f.work);
+    return all;
+  }
+  plaquettes measure_plaquettes() override { return Backend::measure_plaquettes(links_, context_); }
+  double distance_from_su3() override { return Backend::distance_from_su3(links_, context_); }
+  void finish() override { Backend::finish(context_); }
+
+ private:
+  const quark_pairs& quarks() const { return *action_.quarks; }
+  bool has_clover() const { return action_.has_determinant(); }
+  factor_state& factor(int k) { return factors_[static_cast<std::size_t>(k)]; }
+
+  /// Brings the operators to the links as they are.
+  void follow_links() {
+    if (!systems_ || followed_ == moves_) return;
+    systems_->follow(links_);
+    followed_ = moves_;
+  }
+
+  void copy_momenta(momenta_type& to, const momenta_type& from) const {
+    Backend::clear(to);
+    Backend::combine(to, 1.0, from, 1.0);
+  }
+
+  /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2. Z = (Q + i mu_(k+1))^-1 eta
+  /// is also (Q + i mu_k)^-1 phi, of the start.
+  void draw_pseudofermion(int k) {
+    follow_links();
+    factor_state& f = factor(k);
+    f.work = {};
+    const double mu = quarks().mu(k);
+    field& eta = quarks().is_last(k) ? f.start : f.end;
+    for (int pair = 0; pair < quarks().pairs; ++pair)
+      Backend::random_spinor(eta, pair, action_.seed, noise_index(trajectory_, k, pair), context_);
+    scale(eta, uniform_scalars(eta, std::sqrt(0.5)));
+    if (quarks().is_last(k)) return systems_->apply_shifted(f.phi, eta, mu);
+    const double above = quarks().mu(k + 1);
+    systems_->solve_for_action(f.start, eta, k, above, f.work.actions);
+    copy(f.phi, eta);
+    add_multiple(f.phi, {0.0, mu - above}, f.start);
+  }
+
+  double change_of_factor(int k) {
+    factor_state& f = factor(k);
+    field sum = like(f.end), difference = like(f.end);
+    copy(sum, f.end);
+    add_multiple(sum, {1.0, 0.0}, f.start);
+    copy(difference, f.end);
+    add_multiple(difference, {-1.0, 0.0}, f.start);
+    double change = 0.0;
+    for (const complex<double>& product : host_values(dot(sum, difference))) change += product.re;
+    return quarks().weight(k) * change;
+  }
+
+  double change_of_log_determinant() const {
+    return Backend::log_determinant_difference(blocks_of(links_), blocks_of(start_), 1, context_);
+  }
+  auto blocks_of(const gauge& links) const { return Backend::diagonal_blocks(links, quarks().action, context_); }
+
+  /// Makes a solution on all sites of its even part, for a source that is zero on odd sites.
+  void extend(field& full, const field& even) const {
+    field none = like(full);
+    zero(none);
+    systems_->complement().reconstruct_solution(full, even, none);
+  }
+
+  void kick_and_note(int term, double step) {
+    const int one[] = {term};
+    Backend::clear(force_);
+    add_forces(force_, one, 1.0, 0.0);
+    sizes_[static_cast<std::size_t>(term)] = Backend::size_of_force(force_, context_);
+    noted_[static_cast<std::size_t>(term)] = true;
+    Backend::combine(momenta_, 1.0, force_, step);
+  }
+
+  /// Adds step dA/dt of these terms. All clover terms are gathered at once.
+  void add_forces(momenta_type& to, std::span<const int> terms, double step, double tolerance) {
+    if (leaves_) Backend::clear(*leaves_);
+    bool has_leaves = false;
+    for (const int term : terms) {
+      if (term == 0) {
+        Backend::add_gauge_force(to, links_, action_.gauge, step, context_);
+        continue;
+      }
+      follow_links();
+      has_leaves = has_clover();
+      if (has_clover() && term == 1)
+        Backend::add_determinant_leaves(*leaves_, quarks().action, Backend::inverse(blocks_of(links_)), 1,
+                                        step * quarks().pairs, context_);
+      else
+        add_factor_force(to, term - first_factor_term(action_), step, tolerance);
+    }
+    if (has_leaves) Backend::add_clover_force(to, links_, *leaves_, 1.0, context_);
+  }
+
+  /// Adds the hopping part to momenta and the clover part to the leaves.
+  void add_factor_force(momenta_type& to, int k, double step, double tolerance) {
+    factor_state& f = factor(k);
+    field x = like(f.phi), y = like(f.phi);
+    systems_->solve_for_force(x, y, f.phi, k, quarks().mu(k), tolerance, f.work.forces);
+    extend(f.force_x, x);
+    // Mhat^+ y = phi: the odd part of y is A_oo^-1 D_oe^+ y_e / 2, by gamma_5 that of x.
+    gamma5(x, y);
+    extend(f.force_y, x);
+    gamma5(f.force_y, f.force_y);
+    const double weighted = step * quarks().weight(k);
+    Backend::add_hopping_force(to, links_, quarks().action, f.force_x, f.force_y, weighted, context_);
+    if (has_clover()) Backend::add_leaves(*leaves_, quarks().action, f.force_x, f.force_y, weighted, context_);
+  }
+
+  context context_;
+  hybrid_action action_;
+  gauge links_, start_;
+  std::optional<gauge> before_displacement_;
+  momenta_type momenta_, force_;
+  std::optional<quark_systems<Backend>> systems_;
+  std::optional<typename Backend::leaves> leaves_;
+  std::vector<factor_state> factors_;
+  std::uint64_t trajectory_ = 0;
+  long moves_ = 0, followed_ = 0;  ///< of links, and the number of moves that the operators know
+  std::vector<force_size> sizes_;
+  std::vector<bool> noted_;  ///< of each term: whether its size was noted in this trajectory
+};
+
+}  // namespace plaquette

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/hmc/hmc_textbook.hpp"
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "common/lattice/ghosts.hpp"
+#include "common/lattice/source_description.hpp"
+#include "common/random/random_stream.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+
+namespace plaquette::cpu::textbook {
+namespace {
+
+using block_matrix = Eigen::Matrix<std::complex<double>, spin_colours, spin_colours>;
+
+/// Returns T_k = lambda_k / 2 with tr T_k T_l = delta_kl / 2, of the matrices of Gell-Mann.
+su3<double> generator(int k) {
+  su3<double> t;
+  const auto set = [&t](int i, int j, complex<double> number) {
+    t(i, j) = number;
+    t(j, i) = conj(number);
+  };
+  constexpr int row[] = {0, 0, 0, 0, 0, 1, 1, 0}, column[] = {1, 1, 0, 2, 2, 2, 2, 0};
+  if (k == 2) {
+    t(0, 0) = {0.5, 0.0};
+    t(1, 1) = {-0.5, 0.0};
+  } else if (k == 7) {
+    const double unit = 0.5 / std::sqrt(3.0);
+    t(0, 0) = t(1, 1) = {unit, 0.0};
+    t(2, 2) = {-2.0 * unit, 0.0};
+  } else {
+    const bool is_imaginary = k == 1 || k == 4 || k == 6;
+    set(row[k], column[k], is_imaginary ? complex<double>{0.0, -0.5} : complex<double>{0.5, 0.0});
+  }
+  return t;
+}
+
+su3<double> along(int k) { return complex<double>{0.0, 1.0} * generator(k); }
+
+/// Returns W(x) = U_mu(x) U_nu(x+mu) U_mu(x+nu)^+, with its ghosts: three sides of a plaquette.
+site_field<su3<double>> three_sides(const gauge_configuration& u, int mu, int nu, const communicator& comm) {
+  site_field<su3<double>> w(u.geometry());
+  for_each_site(u.geometry(), [&](const coordinate& x) {
+    w(x) = u(x)[mu] * u(shifted(x, mu, +1))[nu] * adjoint(u(shifted(x, nu, +1))[mu]);
+  });
+  exchange_ghosts(w, comm);
+  return w;
+}
+
+/// Returns the blocks of A at a site, as a matrix on spin and colour.
+block_matrix site_block(const coordinate& x, const gauge_configuration& links, const fermion_action& action) {
+  const field_strengths f = field_strengths_at(x, links);
+  block_matrix a;
+  for (int column = 0; column < spin_colours; ++column) {
+    spinor<double> unit;
+    unit(column / colours, column % colours) = {1.0, 0.0};
+    const spinor<double> image = clover_at_site(unit, f, action);
+    for (int row = 0; row < spin_colours; ++row) {
+      const complex<double>& number = image(row / colours, row % colours);
+      a(row, column) = {number.re, number.im};
+    }
+    a(column, column) += action.diagonal();
+  }
+  return a;
+}
+
+double log_determinant(const block_matrix& a) {
+  const Eigen::PartialPivLU<block_matrix> lu(a);
+  double sum = 0.0;
+  for (int k = 0; k < spin_colours; ++k) sum += std::log(std::abs(lu.matrixLU()(k, k)));
+  return sum;
+}
+
+bool is_odd_site(const lattice_geometry& geometry, const coordinate& x) { return parity(geometry.to_global(x)) == 1; }
+
+/// The sites around a link, copied from all ranks: a lattice of its own with the link at `middle`. Where the whole
+/// lattice is smaller, sites stand in it more than once, and spinors have the phase of the boundary that lies between.
+class neighbourhood {
+ public:
+  static constexpr int extent = 6;
+  static constexpr coordinate middle{2, 2, 2, 2};
+
+  neighbourhood(const coordinate& at, const lattice_geometry& of, const communicator& comm)
+      : at_(at), of_(of), comm_(comm) {}
+
+  int parity_of(const coordinate& x) const { return (parity(at_) + parity(x)) % 2; }  // middle is even
+
+  /// Returns the values around the link, ghosts filled.
+  template <class Value>
+  site_field<Value> copy(const site_field<Value>& field) const {
+    static_assert(sizeof(Value) % sizeof(double) == 0);
+    site_field<Value> here(box_);
+    constexpr std::size_t numbers = sizeof(Value) / sizeof(double);
+    std::vector<double> all(numbers * static_cast<std::size_t>(box_.local_volume()));
+    for (std::int64_t n = 0; n < box_.local_volume(); ++n) {
+      coordinate local;
+      if (!of_.holds(global_of(box_.local_coordinate(n)), local)) continue;
+      const auto* from = reinterpret_cast<const double*>(&field(local));
+      std::copy(from, from + numbers, all.begin() + static_cast<std::ptrdiff_t>(numbers) * n);
+    }
+    comm_.sum(std::span<double>(all));
+    for (std::int64_t n = 0; n < box_.local_volume(); ++n)
+      std::copy(all.begin() + static_cast<std::ptrdiff_t>(numbers) * n,
+                all.begin() + static_cast<std::ptrdiff_t>(numbers) * (n + 1),
+                reinterpret_cast<double*>(&here.at_site(n)));
+    exchange_ghosts(here, communicator());
+    return here;
+  }
+  /// Returns spinors around the link with the phases of the boundaries.
+  spinor_configuration copy(const spinor_configuration& field, const fermion_action& action) const {
+    spinor_configuration here = copy(field);
+    for (std::int64_t n = 0; n < box_.local_volume(); ++n) {
+      const coordinate x = box_.local_coordinate(n);
+      for (int mu = 0; mu < dimensions; ++mu) {
+        const int place = at_[mu] + x[mu] - middle[mu], length = of_.global()[mu];
+        const int crossings = place >= 0 ? place / length : -((length - 1 - place) / length);
+        for (int k = 0; k < std::abs(crossings); ++k)
+          here(x) = (crossings > 0 ? action.boundary_phase[mu] : conj(action.boundary_phase[mu])) * here(x);
+      }
+    }
+    exchange_ghosts(here, communicator());
+    return here;
+  }
+
+ private:
+  coordinate global_of(const coordinate& x) const {
+    coordinate y;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      const int length = of_.global()[mu];
+      y[mu] = ((at_[mu] + x[mu] - middle[mu]) % length + length) % length;
+    }
+    return y;
+  }
+
+  coordinate at_;
+  const lattice_geometry& of_;
+  const communicator& comm_;
+  lattice_geometry box_{{extent, extent, extent, extent}};
+};
+
+/// Returns the sites whose hops or leaves have the link (middle, mu) in them.
+std::vector<coordinate> touched_sites(int mu) {
+  std::vector<coordinate> sites;
+  for (const coordinate& x : {neighbourhood::middle, shifted(neighbourhood::middle, mu, +1)}) {
+    sites.push_back(x);
+    for (int nu = 0; nu < dimensions; ++nu)
+      if (nu != mu) sites.insert(sites.end(), {shifted(x, nu, +1), shifted(x, nu, -1)});
+  }
+  return sites;
+}
+
+/// Returns the derivatives of a function of the link (middle, mu) that is linear in it, over the real numbers, but for
+/// a constant: f(i T_k U) - f(0).
+template <class Function>
+link_derivatives derivatives_of(gauge_configuration& links, int mu, const Function& function) {
+  su3<double>& link = links(neighbourhood::middle)[mu];
+  const su3<double> u = link;
+  link = su3<double>();
+  const double constant = function();
+  link_derivatives result;
+  for (int k = 0; k < std::ssize(result); ++k) {
+    link = along(k) * u;
+    result[static_cast<std::size_t>(k)] = function() - constant;
+  }
+  link = u;
+  return result;
+}
+
+fermion_action without_boundaries(fermion_action action) {
+  action.boundary_phase.fill({1.0, 0.0});
+  return action;
+}
+
+/// Returns Re tr of a closed path that begins at x: steps +-(mu + 1).
+double loop(const gauge_configuration& u, coordinate x, std::initializer_list<int> steps) {
+  su3<double> product = su3<double>::identity();
+  for (const int step : steps) {
+    const int mu = std::abs(step) - 1;
+    if (step < 0) x = shifted(x, mu, -1);
+    product = product * (step > 0 ? u(x)[mu] : adjoint(u(x)[mu]));
+    if (step > 0) x = shifted(x, mu, +1);
+  }
+  return trace(product).re;
+}
+
+}  // namespace
+
+double gauge_action_change(const gauge_configuration& after, const gauge_configuration& before,
+                           const loop_action& action, const communicator& comm) {
+  double change = 0.0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = 0; nu < dimensions; ++nu) {
+      if (mu == nu) continue;
+      const auto w_after = three_sides(after, mu, nu, comm), w_before = three_sides(before, mu, nu, comm);
+      const auto loops = [&](const gauge_configuration& u, const site_field<su3<double>>& w, const coordinate& x) {
+        const double plaquette = mu < nu ? trace(w(x) * adjoint(u(x)[nu])).re : 0.0;
+        const su3<double> bent = u(x)[mu] * w(shifted(x, mu, +1)) * adjoint(u(shifted(x, nu, +1))[mu]);
+        const double rectangle = action.c1 == 0.0 ? 0.0 : trace(bent * adjoint(u(x)[nu])).re;
+        return action.plaquette_weight(mu, nu) * plaquette + action.c1 * rectangle;
+      };
+      change += sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+        return {loops(before, w_before, x) - loops(after, w_after, x)};
+      })[0];
+    }
+  return action.beta / colours * change;
+}
+
+gauge_configuration momenta(const lattice_geometry& geometry, std::uint64_t seed, std::uint64_t trajectory,
+                            const communicator& comm) {
+  gauge_configuration p(geometry);
+  for_each_site(geometry, [&](const coordinate& x) {
+    random_stream random(seed, random_stream_id(random_purpose::momenta, trajectory),
+                         static_cast<std::uint64_t>(geometry.global_index(x)));
+    for (int mu = 0; mu < dimensions; ++mu) {
+      p(x)[mu] = su3<double>();
+      for (int k = 0; k < 8; k += 2) {
+        const auto [first, second] = random.gaussians();
+        p(x)[mu] += first * along(k) + second * along(k + 1);
+      }
+    }
+  });
+  exchange_ghosts(p, comm);
+  return p;
+}
+
+double kinetic_change(const gauge_configuration& after, const gauge_configuration& before, const communicator& comm) {
+  const auto energy = [](const su3<double>& a) { return -trace(a * a).re; };
+  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+    double change = 0.0;
+    for (int mu = 0; mu < dimensions; ++mu) change += energy(after(x)[mu]) - energy(before(x)[mu]);
+    return {change};
+  })[0];
+}
+
+double log_determinant_change(const gauge_configuration& after, const gauge_configuration& before,
+                              const fermion_action& action, const communicator& comm) {
+  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+    if (!is_odd_site(after.geometry(), x)) return {0.0};
+    return {log_determinant(site_block(x, after, action)) - log_determinant(site_block(x, before, action))};
+  })[0];
+}
+
+double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
+                            const fermion_action& action, double mu, bool daggered, const communicator& comm) {
+  spinor_configuration image(z.geometry());
+  apply(image, z, links, action, comm, daggered);
+  const auto sums = sum_over_sites<2>(z.geometry(), comm, [&](const coordinate& x) -> std::array<double, 2> {
+    double residual = 0.0, source = 0.0;
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) {
+        const double twist = is_odd_site(z.geometry(), x) ? 0.0 : (s < 2) != daggered ? mu : -mu;
+        residual += norm2(image(x)(s, c) + complex<double>{0.0, twist} * z(x)(s, c) - r(x)(s, c));
+        source += norm2(r(x)(s, c));
+      }
+    return {residual, source};
+  });
+  return std::sqrt(sums[0] / sums[1]);
+}
+
+double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
+                        const communicator& comm) {
+  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+    if (is_odd_site(after.geometry(), x)) return {0.0};
+    double change = 0.0;
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) change += norm2(after(x)(s, c)) - norm2(before(x)(s, c));
+    return {change};
+  })[0];
+}
+
+link_derivatives components(const su3<double>& force) {
+  link_derivatives f;
+  for (int k = 0; k < std::ssize(f); ++k) f[static_cast<std::size_t>(k)] = 2.0 * trace(generator(k) * force).im;
+  return f;
+}
+
+link_derivatives gauge_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
+                                   const loop_action& action, const communicator& comm) {
+  const neighbourhood around(at, links.geometry(), comm);
+  gauge_configuration u = around.copy(links);
+  return derivatives_of(u, mu, [&] {
+    double sum = 0.0;
+    constexpr extents starts{3, 3, 3, 3};  // of loops that reach the middle
+    for (std::int64_t n = 0; n < volume(starts); ++n) {
+      const coordinate x = coordinate_of(n, starts);
+      for (int a = 1; a <= dimensions; ++a)
+        for (int b = a + 1; b <= dimensions; ++b) {
+          sum += action.plaquette_weight(a - 1, b - 1) * loop(u, x, {a, b, -a, -b});
+          if (action.c1 == 0.0) continue;
+          sum += action.c1 * (loop(u, x, {a, a, b, -a, -a, -b}) + loop(u, x, {a, b, b, -a, -b, -b}));
+        }
+    }
+    return -action.beta / colours * sum;
+  });
+}
+
+link_derivatives quark_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
+                                   const spinor_configuration& x, const spinor_configuration& y,
+                                   const fermion_action& action, const communicator& comm) {
+  const neighbourhood around(at, links.geometry(), comm);
+  gauge_configuration u = around.copy(links);
+  const spinor_configuration x_here = around.copy(x, action), y_here = around.copy(y, action);
+  const fermion_action inside = without_boundaries(action);
+  const std::vector<coordinate> sites = touched_sites(mu);
+  return derivatives_of(u, mu, [&] {
+    double sum = 0.0;
+    for (const coordinate& site : sites) {
+      const spinor<double> image = at_site(site, x_here, u, inside);
+      for (int s = 0; s < spins; ++s)
+        for (int c = 0; c < colours; ++c) sum += (conj(y_here(site)(s, c)) * image(s, c)).re;
+    }
+    return -2.0 * sum;
+  });
+}
+
+link_derivatives determinant_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
+                                         const fermion_action& action, const communicator& comm) {
+  const neighbourhood around(at, links.geometry(), comm);
+  gauge_configuration u = around.copy(links);
+  std::vector<coordinate> sites;
+  std::vector<block_matrix> inverses;
+  for (const coordinate& site : touched_sites(mu))
+    if (around.parity_of(site) == 1) {
+      sites.push_back(site);
+      inverses.push_back(site_block(site, u, action).inverse());
+    }
+  return derivatives_of(u, mu, [&] {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < sites.size(); ++k)
+      sum += (inverses[k] * site_block(sites[k], u, action)).trace().real();
+    return -2.0 * sum;
+  });
+}
+
+}  // namespace plaquette::cpu::textbook

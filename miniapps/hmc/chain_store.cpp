@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/hmc/chain_store.hpp"
+
+#include <fmt/core.h>
+
+#include "common/app/checkpoint.hpp"
+#include "common/app/lime_record.hpp"
+#include "common/app/parse.hpp"
+#include "common/io/gauge_file.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr const char* record_type = "plaquette-chain";
+constexpr int format_version = 1;
+
+json_document to_json(const trajectory_record& t) {
+  json_document forces = json_document::array();
+  for (const force_size& f : t.forces) forces.push_back({f.rms, f.largest});
+  return {{"dh", t.dh},           {"accepted", t.accepted}, {"plaquette", t.plaquette},
+          {"seconds", t.seconds}, {"forces", forces},       {"iterations", t.iterations}};
+}
+
+trajectory_record trajectory_of(const std::string& name, const json_document& line) {
+  trajectory_record t;
+  t.dh = checkpoint_value<double>(name, line, "dh");
+  t.accepted = checkpoint_value<bool>(name, line, "accepted");
+  t.plaquette = checkpoint_number<double>(name, line, "plaquette", -1.0 - 1e-9, 1.0 + 1e-9);
+  t.seconds = checkpoint_number<double>(name, line, "seconds", 0.0, 1e12);
+  for (const auto& pair : checkpoint_value<std::vector<std::vector<double>>>(name, line, "forces")) {
+    if (pair.size() != 2) refuse_checkpoint_value(name, "forces");
+    t.forces.push_back({pair[0], pair[1]});
+  }
+  t.iterations = checkpoint_value<std::vector<long>>(name, line, "iterations");
+  return t;
+}
+
+json_document document_in(const std::string& path) {
+  return checkpoint_in_lime_record(path, record_type, "the state of a chain of plaquette-hmc", format_version);
+}
+
+}  // namespace
+
+void write_chain(const std::string& path, const gauge_configuration& links, const chain_state& state,
+                 const json_document& parameters, const communicator& world) {
+  json_document lines = json_document::array();
+  for (const trajectory_record& t : state.history) lines.push_back(to_json(t));
+  const json_document document{{"version", format_version},
+                               {"parameters", parameters},
+                               {"unfinished_files", state.unfinished_files},
+                               {"start_plaquette", state.start_plaquette},
+                               {"history", lines}};
+  gauge_write_options how;
+  how.existing = existing_file::replace;
+  how.ensemble_label = "state of a chain of plaquette-hmc";
+  how.information = fmt::format("after trajectory {}", state.trajectories_done());
+  how.records = {{record_type, checkpoint_text(document)}};
+  write_ildg(path, links, world, how);
+}
+
+std::string integrator_of_chain(const std::string& path) {
+  const auto parameters = checkpoint_value<json_document>(printable(path), document_in(path), "parameters");
+  return checkpoint_value<std::string>(printable(path), parameters, "integrator");
+}
+
+chain_state read_chain(const std::string& path, const hmc_options& options) {
+  const std::string name = printable(path);
+  const json_document document = document_in(path);
+  require_same_parameters(path, checkpoint_value<json_document>(name, document, "parameters"),
+                          parameters_of_chain(options));
+  chain_state state;
+  state.start_plaquette = checkpoint_number<double>(name, document, "start_plaquette", -1.0 - 1e-9, 1.0 + 1e-9);
+  state.unfinished_files = checkpoint_value<std::vector<std::string>>(name, document, "unfinished_files");
+  const auto lines = checkpoint_value<json_document>(name, document, "history");
+  if (!lines.is_array()) refuse_checkpoint_value(name, "history");
+  for (const json_document& line : lines) state.history.push_back(trajectory_of(name, line));
+  if (state.trajectories_done() > options.trajectories)
+    throw input_error(fmt::format("{}: expected a chain of at most {} trajectories, as --trajectories says, found {}",
+                                  name, options.trajectories, state.trajectories_done()));
+  return state;
+}
+
+}  // namespace plaquette

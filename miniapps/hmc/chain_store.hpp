@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The state of a chain between two trajectories, in a file: an ILDG configuration, links in double precision with
+/// their checksum. One more record, "plaquette-chain", says what chain this is and what its trajectories did. Random
+/// numbers depend on (seed, purpose, trajectory, site) alone, so that no generator has a state to keep.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/comms/communicator.hpp"
+#include "common/hmc/molecular_dynamics.hpp"
+#include "miniapps/hmc/hmc_options.hpp"
+
+namespace plaquette {
+
+/// What is known of a trajectory.
+struct trajectory_record {
+  double dh = 0.0;
+  bool accepted = false;
+  double plaquette = 0.0;  ///< of the links after the accept step
+  double seconds = 0.0;
+  std::vector<force_size> forces{};  ///< by term
+  std::vector<long> iterations{};    ///< of all solves, by factor
+};
+
+/// In addition to the links.
+struct chain_state {
+  double start_plaquette = 0.0;
+  std::vector<trajectory_record> history{};
+  std::vector<std::string> unfinished_files{};  ///< that the stopped run wrote, and its continuation replaces
+
+  int trajectories_done() const { return static_cast<int>(history.size()); }
+};
+
+/// Replaces the file as a whole. Throws output_error. Collective.
+void write_chain(const std::string& path, const gauge_configuration& links, const chain_state& state,
+                 const json_document& parameters, const communicator& world);
+
+/// Returns the text of the integrator of a chain. Throws input_error, naming the file, if it is none. Not collective.
+std::string integrator_of_chain(const std::string& path);
+
+/// Returns how far a chain came. Throws input_error, naming the file, if it is none, or has other parameters than these
+/// options, or more trajectories. Not collective.
+chain_state read_chain(const std::string& path, const hmc_options& options);
+
+}  // namespace plaquette

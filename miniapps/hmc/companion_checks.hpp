@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Checks of a run's action and integrator on a small lattice, where all of it can be computed by the textbook.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/hmc/molecular_dynamics.hpp"
+#include "miniapps/hmc/hmc_options.hpp"
+#include "miniapps/shared/app_run.hpp"
+
+namespace plaquette {
+
+/// Makes molecular dynamics on a lattice that this rank has by itself, on the device of the run.
+using companion_maker = std::function<std::unique_ptr<molecular_dynamics>(
+    const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action)>;
+
+/// Does an operation, and returns how far links and momenta are from what links, momenta and forces before it make of
+/// it by the CPU library: the larger one of two root mean squares. Collective in `comm`.
+double error_of_operation(molecular_dynamics& state, const md_plan& plan, const md_operation& operation,
+                          const communicator& comm);
+
+/// Adds checks on 4^3x8 with links and momenta drawn now: every force against differences of the action, every
+/// operation of a trajectory, the order of the integrator, and the way back. Each rank makes them by itself.
+/// Collective.
+void check_companion(app_run& run, const hmc_options& options, const companion_maker& make);
+
+}  // namespace plaquette

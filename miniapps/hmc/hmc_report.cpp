@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/hmc/hmc_report.hpp"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <vector>
+
+namespace plaquette {
+
+namespace {
+
+struct averages {
+  double plaquette = 0.0, dh = 0.0, exponential = 0.0, accepted = 0.0, plaquette_error = 0.0;
+};
+
+/// Errors are those of independent trajectories: blocks are for an analysis of a long chain.
+averages averages_of(const chain_state& state) {
+  averages a;
+  const double count = state.trajectories_done();
+  double squares = 0.0;
+  for (const trajectory_record& t : state.history) {
+    a.plaquette += t.plaquette / count;
+    squares += t.plaquette * t.plaquette / count;
+    a.dh += t.dh / count;
+    a.exponential += std::exp(-t.dh) / count;
+    a.accepted += (t.accepted ? 1.0 : 0.0) / count;
+  }
+  if (count > 1) a.plaquette_error = std::sqrt(std::max(squares - a.plaquette * a.plaquette, 0.0) / (count - 1));
+  return a;
+}
+
+}  // namespace
+
+void print_history_head() { fmt::print("\ntrajectory            dH  accepted       plaquette   seconds\n"); }
+
+void print_trajectory(int number, const trajectory_record& t) {
+  fmt::print("{:10}  {:12.6f}  {:>8}  {:.12f}  {:8.3g}\n", number, t.dh, t.accepted ? "yes" : "no", t.plaquette,
+             t.seconds);
+}
+
+void print_chain(const chain_state& state, const hmc_options& options) {
+  if (state.history.empty()) return;
+  const averages a = averages_of(state);
+  fmt::print(
+      "\nchain      {} trajectories of {:g}: accepted {:.3f}, plaquette {:.8f} +- {:.2g}, <dH> {:.4g}, <exp(-dH)> "
+      "{:.4g}\n",
+      state.trajectories_done(), options.plan.tau, a.accepted, a.plaquette, a.plaquette_error, a.dh, a.exponential);
+  const std::vector<std::string> names = term_names(options.action);
+  const trajectory_record& last = state.history.back();
+  for (std::size_t n = 0; n < names.size() && n < last.forces.size(); ++n)
+    fmt::print("force      {:<8} {:.4g} a link (rms), {:.4g} at most\n", names[n], last.forces[n].rms,
+               last.forces[n].largest);
+  for (std::size_t k = 0; k < last.iterations.size(); ++k)
+    fmt::print("solves     {:<8} {} iterations in the last trajectory\n",
+               names[static_cast<std::size_t>(first_factor_term(options.action)) + k], last.iterations[k]);
+}
+
+std::string history_table(const chain_state& state, const hmc_options& options) {
+  const std::vector<std::string> names = term_names(options.action);
+  std::string text = "trajectory,dh,accepted,plaquette,seconds";
+  for (const std::string& name : names) text += fmt::format(",force_rms_{0},force_largest_{0}", name);
+  const auto first = static_cast<std::size_t>(first_factor_term(options.action));
+  for (std::size_t k = first; k < names.size(); ++k) text += ",iterations_" + names[k];
+  text += "\n";
+  for (int n = 0; n < state.trajectories_done(); ++n) {
+    const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
+    text += fmt::format("{},{:.17g},{},{:.17g},{:.6g}", n + 1, t.dh, t.accepted ? 1 : 0, t.plaquette, t.seconds);
+    for (const force_size& f : t.forces) text += fmt::format(",{:.17g},{:.17g}", f.rms, f.largest);
+    for (const long iterations : t.iterations) text += fmt::format(",{}", iterations);
+    text += "\n";
+  }
+  return text;
+}
+
+void note_chain(report& result, const chain_state& state, const hmc_options& options, int first) {
+  const averages a = averages_of(state);
+  std::vector<double> seconds;
+  json_document dh = json_document::array(), plaquettes = dh, accepted = dh, forces = json_document::object();
+  for (int n = 0; n < state.trajectories_done(); ++n) {
+    const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
+    dh.push_back(t.dh);
+    plaquettes.push_back(t.plaquette);
+    accepted.push_back(t.accepted);
+    if (n >= first) seconds.push_back(t.seconds);
+  }
+  const sample_statistics median = statistics(seconds);
+  const double plaquette = state.history.empty() ? state.start_plaquette : state.history.back().plaquette;
+  result.gauge = {{"source", "hybrid Monte Carlo"}, {"start", options.start()}, {"plaquette", plaquette}};
+  const std::vector<std::string> names = term_names(options.action);
+  if (!state.history.empty())
+    for (std::size_t n = 0; n < names.size() && n < state.history.back().forces.size(); ++n)
+      forces[names[n]] = {{"rms", state.history.back().forces[n].rms},
+                          {"largest", state.history.back().forces[n].largest}};
+  result.observables = {
+      {"dh", dh},
+      {"accepted", accepted},
+      {"plaquette", plaquettes},
+      {"acceptance", a.accepted},
+      {"forces", forces},
+      {"seconds_a_trajectory",
+       {{"min", median.min}, {"median", median.median}, {"max", median.max}, {"samples", median.samples}}}};
+  result.fom.value = median.median > 0.0 ? 3600.0 * options.plan.tau / median.median : 0.0;
+}
+
+}  // namespace plaquette

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/hmc/hmc_run.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/algebra/largest.hpp"
+#include "common/app/checkpoint.hpp"
+#include "common/app/parse.hpp"
+#include "common/hmc/trajectory.hpp"
+#include "common/io/atomic_file.hpp"
+#include "common/io/gauge_file.hpp"
+#include "cpu_ref/solvers.hpp"
+#include "miniapps/hmc/companion_checks.hpp"
+#include "miniapps/hmc/hmc_report.hpp"
+#include "miniapps/hmc/trajectory_judge.hpp"
+#include "miniapps/shared/distinct_files.hpp"
+
+namespace plaquette {
+
+namespace {
+
+/// What the trajectories and what comes after them share.
+struct chain_run {
+  app_run& app;
+  const hmc_options& options;
+  chain_state state;
+  std::unique_ptr<molecular_dynamics> md;
+  int first;           ///< trajectory of this run
+  int stored_at = -1;  ///< trajectories done in the last state that was kept
+
+  existing_file if_there(const std::string& path) const {
+    return app.replaces(path) ? existing_file::replace : existing_file::keep;
+  }
+};
+
+std::unique_ptr<molecular_dynamics> make_dynamics(const app_run& run, const lattice_geometry& geometry,
+                                                  const communicator& comm, const gauge_configuration& links,
+                                                  const hybrid_action& action) {
+  if (run.gpu) return run.gpu->make_molecular_dynamics(geometry, comm, links, action);
+  return cpu::make_molecular_dynamics(cpu::context(geometry, comm, run.shared.threads), links, action);
+}
+
+void store(chain_run& run, bool is_finished) {
+  if (run.options.store.empty() || (!is_finished && run.stored_at == run.state.trajectories_done())) return;
+  enter_stage("writing the state of the chain");
+  chain_state kept = run.state;
+  kept.unfinished_files =
+      is_finished ? std::vector<std::string>{} : absolute_paths({run.options.history, run.options.shared.json});
+  write_chain(run.options.store, run.md->links(), kept, parameters_of_chain(run.options), run.app.world);
+  run.stored_at = run.state.trajectories_done();
+  enter_stage("the trajectories");
+}
+
+std::string path_of(const hmc_options& options, int trajectory) {
+  return fmt::format("{}.{:06}", options.output, trajectory);
+}
+
+void save_configuration(chain_run& run) {
+  const int done = run.state.trajectories_done();
+  if (run.options.output.empty() || done % run.options.save_every != 0) return;
+  enter_stage("writing a configuration");
+  gauge_write_options how;
+  const std::string path = path_of(run.options, done);
+  how.existing = run.if_there(path);
+  how.plaquette = run.state.history.back().plaquette;
+  how.ensemble_id = "hybrid Monte Carlo, " + describe(run.options.plan.levels);
+  how.ensemble_label =
+      fmt::format("beta {:g}, {} flavours, seed {}", run.options.action.gauge.beta,
+                  run.options.action.quarks ? 2 * run.options.action.quarks->pairs : 0, run.options.action.seed);
+  how.sequence_number = std::to_string(done);
+  how.creator = "Plaquette " + run.app.result.build.version;
+  how.information = how.ensemble_id + "; " + how.ensemble_label + "; trajectory " + how.sequence_number;
+  const gauge_configuration links = run.md->links();
+  (run.options.ildg ? write_ildg : write_nersc)(path, links, run.app.world, how);
+  enter_stage("the trajectories");
+}
+
+/// The clock stops when the plaquette of the new links was read.
+bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
+  const int number = run.state.trajectories_done();
+  run.app.world.barrier();
+  const stopwatch watch;
+  const auto result = make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number),
+                                      [&run] { return run.app.control.should_stop(); });
+  if (!result) return false;
+  trajectory_record record;
+  record.dh = result->change.total();
+  record.accepted = result->accepted;
+  record.plaquette = run.md->measure_plaquettes().average;
+  record.seconds = watch.seconds();
+  run.app.world.maximum({&record.seconds, 1});
+  record.forces = run.md->sizes_of_forces();
+  for (const factor_work& work : run.md->work())
+    record.iterations.push_back(work.forces.iterations + work.actions.iterations);
+  run.state.history.push_back(record);
+  judge.offer(*run.md, static_cast<std::uint64_t>(number), record);
+  run.app.progress.clear();
+  if (run.app.is_root()) print_trajectory(number + 1, record);
+  return true;
+}
+
+void do_trajectories(chain_run& run, trajectory_judge& judge) {
+  run.app.progress.begin("trajectories");
+  enter_stage("the trajectories");
+  if (run.app.is_root()) print_history_head();
+  while (run.state.trajectories_done() < run.options.trajectories && !run.app.control.should_stop()) {
+    if (!do_one_trajectory(run, judge)) break;
+    save_configuration(run);
+    if (run.state.trajectories_done() % run.options.store_every == 0) store(run, false);
+    run.app.progress.update(static_cast<double>(run.state.trajectories_done()) / run.options.trajectories,
+                            fmt::format("trajectory {}", run.state.trajectories_done()));
+  }
+  store(run, false);
+}
+
+/// Returns |dH| of the larger of two trajectories that no chain has. Links are put back.
+double size_of_dh(molecular_dynamics& md, const md_plan& plan) {
+  constexpr std::uint64_t first_trial = std::uint64_t{1} << 40;
+  double size = 0.0;
+  for (std::uint64_t n = first_trial; n < first_trial + 2; ++n) {
+    md.refresh(n);
+    integrate(md, plan);
+    keep_largest(size, std::abs(md.change_of_energy().total()));
+    md.restore();
+  }
+  return size;
+}
+
+/// Sets the steps of the outermost level such that |dH| is about `target`: by the order of the integrator from what it
+/// is, and again as long as it is far off.
+void choose_steps(chain_run& run, hmc_options& options) {
+  constexpr double target = 0.3, too_much = 0.7, too_little = 0.02;
+  constexpr int trials = 6;
+  const double order = order_of(options.plan);
+  std::vector<md_level> levels = options.plan.levels;
+  for (int trial = 0; trial < trials && !run.app.control.should_stop(); ++trial) {
+    const md_plan plan = plan_of(options.action, levels, options.plan.tau);
+    const double size = size_of_dh(*run.md, plan);
+    options.plan = plan;
+    int& steps = levels.front().steps;
+    const bool is_small = size < too_little && steps > 1 && trial == 0;
+    if (size <= too_much && !is_small) break;
+    const double factor = std::isfinite(size) ? std::pow(size / target, 1.0 / order) : 2.0;
+    steps = std::max(1, static_cast<int>(std::ceil(steps * std::clamp(factor, 0.5, 2.0))));
+  }
+  run.app.result.parameters["integrator"] = describe(options.plan.levels);
+  if (run.app.is_root()) fmt::print("trial      --integrator '{}'\n", describe(options.plan.levels));
+}
+
+/// Links that a chain goes on from are those that its last trajectory left.
+void check_start(chain_run& run) {
+  const double found = run.md->measure_plaquettes().average;
+  if (run.state.history.empty()) {
+    run.state.start_plaquette = found;
+    return;
+  }
+  run.app.result.checks.add("plaquette of the links that the chain goes on from",
+                            std::abs(found - run.state.history.back().plaquette), 1e-13);
+}
+
+void judge_run(chain_run& run, trajectory_judge& judge) {
+  verification& checks = run.app.result.checks;
+  checks.add("links in SU(3)", run.md->distance_from_su3(), 1e-10);
+  const std::string remark = check_history(checks, run.state, run.options);
+  if (run.app.is_root() && !remark.empty()) fmt::print("remark     {}\n", remark);
+  if (run.app.control.stopped()) return;
+  judge.judge(*run.md);
+  check_companion(
+      run.app, run.options,
+      [&run](const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action) {
+        return make_dynamics(run.app, geometry, communicator(), links, action);
+      });
+}
+
+}  // namespace
+
+program_text hmc_program::text() const {
+  return {"hmc", "MD units/h", "units of molecular dynamics time an hour, at the median trajectory"};
+}
+
+void hmc_program::parse(int argc, const char* const* argv) {
+  options_ = parse_hmc_options(argc, argv);
+  start_ = options_.shared;
+  if (!checkpoint_exists(options_.store)) return;
+  if (options_.chooses_steps) take_integrator(options_, integrator_of_chain(options_.store), printable(options_.store));
+  options_.chooses_steps = false;
+  // A chain that is continued starts from its store as from any other configuration.
+  state_ = read_chain(options_.store, options_);
+  start_.lattice_given = start_.lattice_given || start_.gauge.from != gauge_choice::origin::file;
+  start_.gauge = {.from = gauge_choice::origin::file, .path = options_.store};
+}
+
+lattice_geometry hmc_program::geometry(const communicator& world) { return geometry_of_run(start_, world); }
+
+std::vector<named_file> hmc_program::files() const {
+  using enum named_file::use;
+  std::vector<named_file> all{{"--history", options_.history, output}, {"--store", options_.store, checkpoint}};
+  if (options_.shared.gauge.from == gauge_choice::origin::file)
+    all.push_back({"--start", options_.shared.gauge.path, input});
+  if (!options_.output.empty())
+    for (int n = options_.save_every; n <= options_.trajectories; n += options_.save_every)
+      if (n > state_.trajectories_done()) all.push_back({"--output", path_of(options_, n), output});
+  return all;
+}
+
+std::vector<std::string> hmc_program::files_of_stopped_run() const { return state_.unfinished_files; }
+
+run_estimate hmc_program::estimate(app_run& run) {
+  const double sites = static_cast<double>(run.geometry.local_volume());
+  extents padded = run.geometry.local();
+  for (int& length : padded) length += 2;
+  const double host_field = static_cast<double>(volume(padded)) * sizeof(site_links);
+  const hybrid_action& action = options_.action;
+  const double vector = sites * sizeof(spinor_configuration::value_type);
+  double fields = 5.0 * sites * sizeof(site_links), host = 4.0 * host_field;
+  if (action.quarks) {
+    const double columns = action.quarks->pairs, factors = action.quarks->factors();
+    fields += sites * sizeof(site_links) + 4.0 * sites * 72.0 * sizeof(double);
+    fields += columns * vector * (3.5 * factors + 6.0);
+    host += 6.0 * static_cast<double>(volume(padded)) * sizeof(spinor_configuration::value_type);
+    if (action.has_determinant()) fields += 6.0 * sites * sizeof(su3<double>);
+  }
+  const bool on_gpu = options_.shared.device == "gpu";
+  constexpr double runtime = 0x1p29;
+  return {on_gpu ? host : host + fields, on_gpu ? 1.05 * fields + runtime : 0.0};
+}
+
+json_document hmc_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }
+
+void hmc_program::print_problem(const app_run& run) const {
+  const hybrid_action& action = options_.action;
+  fmt::print("lattice    {}, grid {}\n", to_string(run.geometry.global()), to_string(run.geometry.grid()));
+  fmt::print("gauge      beta {:g}, c1 {:g}, anisotropy {:g}\n", action.gauge.beta, action.gauge.c1,
+             action.gauge.anisotropy);
+  if (action.quarks) {
+    std::string masses;
+    for (const double mu : action.quarks->twisted_masses)
+      masses += fmt::format("{}{:g}", masses.empty() ? "" : ", ", mu);
+    fmt::print("quarks     {} flavours, kappa {:.6f}, csw {:g}, factors at mu = {}\n", 2 * action.quarks->pairs,
+               action.quarks->action.kappa(), action.quarks->action.clover_temporal, masses);
+  }
+  fmt::print("integrator {}, tau {:g}\n", describe(options_.plan.levels), options_.plan.tau);
+  if (checkpoint_exists(options_.store))
+    fmt::print("continues  {} after trajectory {}\n", printable(options_.store), state_.trajectories_done());
+}
+
+exit_status hmc_program::body(app_run& app) {
+  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, app.gpu.get());
+  if (start.open_boundary)
+    throw input_error(start_.gauge.path + ": expected links in SU(3) to start from, found open boundaries");
+  app.progress.clear();
+  if (app.is_root()) print_gauge_remarks(start);
+  chain_run run{app, options_, state_, make_dynamics(app, app.geometry, app.world, start.links, options_.action),
+                state_.trajectories_done()};
+  check_start(run);
+  if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(run, options_); });
+  trajectory_judge judge(app, options_);
+  do_trajectories(run, judge);
+  const bool was_stopped = app.control.stopped();
+  const gauge_configuration links = run.md->links();
+  if (!options_.history.empty() && app.is_root())
+    write_file_atomically(options_.history, history_table(run.state, options_), run.if_there(options_.history));
+  judge_run(run, judge);
+  note_chain(app.result, run.state, options_, run.first);
+  app.control.note_stop(app.result.checks);
+  app.progress.clear();
+  if (app.is_root()) print_chain(run.state, options_);
+  const exit_status status = app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);
+  if (!was_stopped && !options_.store.empty()) {
+    run.md->set_links(links);
+    store(run, true);
+  }
+  return status;
+}
+
+}  // namespace plaquette

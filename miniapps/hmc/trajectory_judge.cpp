@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/hmc/trajectory_judge.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "common/app/draw.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/hmc/hmc_textbook.hpp"
+#include "miniapps/hmc/companion_checks.hpp"
+#include "miniapps/shared/clock_draw.hpp"
+
+namespace plaquette {
+
+namespace {
+
+namespace textbook = cpu::textbook;
+
+constexpr double roundoff = 0x1p-53;
+
+/// Returns gamma_5 times the parts on even sites, zero on odd ones.
+spinor_configuration gamma5_of_even(const spinor_configuration& psi) {
+  spinor_configuration out(psi.geometry());
+  cpu::for_each_site(psi.geometry(), [&](const coordinate& x) {
+    if (parity(psi.geometry().to_global(x)) != 0) return;
+    out(x) = psi(x);
+    for (int s = 2; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) out(x)(s, c) = -out(x)(s, c);
+  });
+  return out;
+}
+
+/// Returns a - factor b on even sites, zero on odd ones.
+spinor_configuration even_difference(const spinor_configuration& a, double factor, const spinor_configuration& b) {
+  spinor_configuration out(a.geometry());
+  cpu::for_each_site(a.geometry(), [&](const coordinate& x) {
+    if (parity(a.geometry().to_global(x)) == 0)
+      for (int s = 0; s < spins; ++s)
+        for (int c = 0; c < colours; ++c) out(x)(s, c) = a(x)(s, c) - factor * b(x)(s, c);
+  });
+  return out;
+}
+
+double even_norm(const spinor_configuration& psi, const communicator& world) {
+  return std::sqrt(textbook::even_norm_change(psi, spinor_configuration(psi.geometry()), world));
+}
+
+/// Returns eta of a pseudofermion: normal deviates with <eta eta^+> = 1.
+spinor_configuration noise(const app_run& run, std::uint64_t seed, std::uint64_t index) {
+  spinor_configuration eta = cpu::random_spinor(run.geometry, seed, index, run.world);
+  const double factor = std::sqrt(0.5);
+  cpu::for_each_site(run.geometry, [&](const coordinate& x) { eta(x) = factor * eta(x); });
+  return eta;
+}
+
+}  // namespace
+
+void trajectory_judge::offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record) {
+  if (draw_by_clock(++offered_, run_.world) != 0) return;
+  kept_.emplace(kept_trajectory{number, record, state.links_of_start(), state.links()});
+}
+
+void trajectory_judge::judge_start(molecular_dynamics& state) {
+  verification& checks = run_.result.checks;
+  const hybrid_action& action = options_.action;
+  momenta_ = textbook::momenta(run_.geometry, action.seed, kept_->number, run_.world);
+  checks.add("momenta of the drawn trajectory", cpu::rms_distance(state.momenta(), *momenta_, run_.world),
+             64.0 * roundoff);
+  if (!action.quarks) return;
+  const quark_pairs& quarks = *action.quarks;
+  worst_of_several noise_error, residual;
+  for (int k = 0; k < quarks.factors(); ++k)
+    for (int pair = 0; pair < quarks.pairs; ++pair) {
+      spinor_configuration phi(run_.geometry), z(run_.geometry);
+      state.get(k, factor_vectors::pseudofermion, pair, phi);
+      state.get(k, factor_vectors::start, pair, z);
+      const spinor_configuration eta = noise(run_, action.seed, noise_index(kept_->number, k, pair));
+      if (quarks.is_last(k))
+        noise_error.add(even_norm(even_difference(z, 1.0, eta), run_.world) / even_norm(eta, run_.world),
+                        64.0 * roundoff);
+      else
+        residual.add(textbook::even_system_residual(z, gamma5_of_even(eta), kept_->start, quarks.action,
+                                                    quarks.mu(k + 1), false, run_.world),
+                     10.0 * action.action_tolerance);
+      residual.add(textbook::even_system_residual(z, gamma5_of_even(phi), kept_->start, quarks.action, quarks.mu(k),
+                                                  false, run_.world),
+                   10.0 * action.action_tolerance);
+    }
+  checks.add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
+  checks.add("systems of the heat bath, by the textbook", residual.value, residual.tolerance);
+}
+
+void trajectory_judge::judge_forces(molecular_dynamics& state) {
+  const hybrid_action& action = options_.action;
+  const std::vector<std::string> names = term_names(action);
+  const std::int64_t links = dimensions * run_.geometry.global_volume();
+  std::vector<std::int64_t> drawn;
+  for (int n = 0; n < std::min<std::int64_t>(judged_links, links); ++n) {
+    const std::uint64_t number = drawn_number(run_.world);
+    drawn.push_back(static_cast<std::int64_t>(number % static_cast<std::uint64_t>(links)));
+    if (n == 0) run_.note_draw("first link whose force was compared", number);
+  }
+  for (int term = 0; term < std::ssize(names); ++term) {
+    const gauge_configuration force = state.force(term, action.action_tolerance);
+    const int factor = term - first_factor_term(action);
+    const bool is_factor = action.quarks && factor >= 0;
+    const int pairs = action.quarks ? action.quarks->pairs : 0;
+    std::vector<spinor_configuration> x, y;
+    for (int pair = 0; is_factor && pair < pairs; ++pair) {
+      state.get(factor, factor_vectors::force_x, pair, x.emplace_back(run_.geometry));
+      state.get(factor, factor_vectors::force_y, pair, y.emplace_back(run_.geometry));
+    }
+    double difference = 0.0, size = 0.0;
+    for (const std::int64_t link : drawn) {
+      const coordinate at = coordinate_of(link / dimensions, run_.geometry.global());
+      const int mu = static_cast<int>(link % dimensions);
+      textbook::link_derivatives expected{};
+      const auto add = [&](const textbook::link_derivatives& more, double weight) {
+        for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += weight * more[k];
+      };
+      if (term == 0) add(textbook::gauge_derivatives(at, mu, kept_->start, action.gauge, run_.world), 1.0);
+      if (term > 0 && !is_factor)
+        add(textbook::determinant_derivatives(at, mu, kept_->start, action.quarks->action, run_.world), pairs);
+      for (std::size_t pair = 0; pair < x.size(); ++pair)
+        add(textbook::quark_derivatives(at, mu, kept_->start, x[pair], y[pair], action.quarks->action, run_.world),
+            action.quarks->weight(factor));
+      std::array<double, 8> found{};
+      if (coordinate local; run_.geometry.holds(at, local)) found = textbook::components(force(local)[mu]);
+      run_.world.sum(std::span<double>(found));
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        difference = std::max(difference, std::abs(found[k] + expected[k]));
+        size = std::max(size, std::abs(expected[k]));
+        if (std::isnan(found[k])) difference = found[k];
+      }
+    }
+    run_.result.checks.add(
+        fmt::format("force {} at {} drawn links, by the textbook", names[static_cast<std::size_t>(term)], drawn.size()),
+        difference / size, 1e-10);
+  }
+}
+
+void trajectory_judge::judge_last_force(molecular_dynamics& state) {
+  const hybrid_action& action = options_.action;
+  if (!action.quarks) return;
+  const quark_pairs& quarks = *action.quarks;
+  const gauge_configuration end = state.links();
+  worst_of_several residual;
+  for (int k = 0; k < quarks.factors(); ++k)
+    for (int pair = 0; pair < quarks.pairs; ++pair) {
+      spinor_configuration phi(run_.geometry), x(run_.geometry), y(run_.geometry);
+      state.get(k, factor_vectors::pseudofermion, pair, phi);
+      state.get(k, factor_vectors::force_x, pair, x);
+      state.get(k, factor_vectors::force_y, pair, y);
+      const bool is_cg = action.solvers[static_cast<std::size_t>(k)].method == factor_solver::kind::cg;
+      const double mu = quarks.mu(k);
+      // Mhat^+ y = phi - mu^2 x, Mhat x = y. Two systems add their residuals.
+      residual.add(textbook::even_system_residual(y, even_difference(phi, mu * mu, x), end, quarks.action, 0.0, true,
+                                                  run_.world),
+                   is_cg ? 2.0 * action.cg_force_tolerance : 100.0 * action.force_tolerance);
+      residual.add(
+          textbook::even_system_residual(x, even_difference(y, 0.0, y), end, quarks.action, 0.0, false, run_.world),
+          is_cg ? 1e-12 : 100.0 * action.force_tolerance);
+    }
+  run_.result.checks.add("systems of the last force, by the textbook", residual.value, residual.tolerance);
+}
+
+void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_change& change) {
+  const hybrid_action& action = options_.action;
+  verification& checks = run_.result.checks;
+  const gauge_configuration end = state.links();
+  double total = textbook::kinetic_change(state.momenta(), *momenta_, run_.world) +
+                 textbook::gauge_action_change(end, kept_->start, action.gauge, run_.world);
+  double numbers = dimensions * (8.0 + 6.0 * action.gauge.beta);  // of H, a site
+  worst_of_several residual;
+  if (action.quarks) {
+    const quark_pairs& quarks = *action.quarks;
+    numbers += 12.0 * quarks.factors() * quarks.pairs;
+    if (action.has_determinant())
+      total -= 2.0 * quarks.pairs * textbook::log_determinant_change(end, kept_->start, quarks.action, run_.world);
+    for (int k = 0; k < quarks.factors(); ++k)
+      for (int pair = 0; pair < quarks.pairs; ++pair) {
+        spinor_configuration phi(run_.geometry), before(run_.geometry), after(run_.geometry);
+        state.get(k, factor_vectors::pseudofermion, pair, phi);
+        state.get(k, factor_vectors::start, pair, before);
+        state.get(k, factor_vectors::end, pair, after);
+        residual.add(textbook::even_system_residual(after, gamma5_of_even(phi), end, quarks.action, quarks.mu(k), false,
+                                                    run_.world),
+                     10.0 * action.action_tolerance);
+        total += quarks.weight(k) * textbook::even_norm_change(after, before, run_.world);
+      }
+    checks.add("systems of the end, by the textbook", residual.value, residual.tolerance);
+  }
+  const double sites = static_cast<double>(run_.geometry.global_volume());
+  checks.add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
+             1e3 * roundoff * numbers * sites + 1e-9);
+}
+
+/// Momenta are turned round, and the same operations lead back.
+void trajectory_judge::judge_way_back(molecular_dynamics& state) {
+  // A solve whose iterations change by one on the way back is off by its tolerance. Exact ways back are for the
+  // companion.
+  double tolerance = 1e-10;
+  for (const factor_solver& solver : options_.action.solvers)
+    tolerance = std::max(tolerance, solver.method == factor_solver::kind::cg ? options_.action.cg_force_tolerance
+                                                                             : 10.0 * options_.action.force_tolerance);
+  state.reverse();
+  integrate(state, options_.plan);
+  run_.result.checks.add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world),
+                         tolerance);
+}
+
+void trajectory_judge::judge(molecular_dynamics& state) {
+  if (!kept_) return;
+  verification& checks = run_.result.checks;
+  run_.begin("judging of a trajectory");
+  run_.note_draw("trajectory", kept_->number);
+  state.set_links(kept_->start);
+  run_.world.barrier();
+  const stopwatch watch;
+  state.refresh(kept_->number);
+  double seconds = watch.seconds();
+  judge_start(state);
+  judge_forces(state);
+  const stopwatch rest;
+  const auto drawn = static_cast<std::size_t>(draw_by_clock(options_.plan.operations.size(), run_.world));
+  for (std::size_t n = 0; n < drawn; ++n) operate(state, options_.plan, options_.plan.operations[n]);
+  seconds += rest.seconds();
+  run_.note_draw("operation", drawn);
+  checks.add("drawn operation of the drawn trajectory",
+             error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world), 1e-10);
+  const stopwatch last;
+  for (std::size_t n = drawn + 1; n < options_.plan.operations.size(); ++n)
+    operate(state, options_.plan, options_.plan.operations[n]);
+  const energy_change change = state.change_of_energy();
+  state.finish();
+  seconds += last.seconds();
+  run_.world.maximum({&seconds, 1});
+  const double scale = static_cast<double>(run_.geometry.global_volume());
+  checks.add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_->record.dh),
+             1e3 * roundoff * scale + 1e-9);
+  if (kept_->record.accepted)
+    checks.add("links of the drawn trajectory, made again", cpu::rms_distance(state.links(), kept_->end, run_.world),
+               1e-12);
+  else
+    checks.add("links of the drawn trajectory were put back", cpu::rms_distance(kept_->start, kept_->end, run_.world),
+               0.0);
+  // A trajectory that was made takes its time again: a tenth is noise that no machine has.
+  checks.add("seconds of the drawn trajectory made again, against those of the run", seconds / kept_->record.seconds,
+             10.0);
+  judge_last_force(state);
+  judge_energy(state, change);
+  judge_way_back(state);
+  run_.progress.clear();
+}
+
+std::string check_history(verification& checks, const chain_state& state, const hmc_options& options) {
+  int wrong = 0, unmoved = 0;
+  double before = state.start_plaquette, sum = 0.0, squares = 0.0, exponentials = 0.0, exponential_squares = 0.0;
+  for (int n = 0; n < state.trajectories_done(); ++n) {
+    const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
+    const double r = accept_number(options.action.seed, static_cast<std::uint64_t>(n));
+    wrong += is_accepted(t.dh, r) == t.accepted ? 0 : 1;
+    unmoved += (t.plaquette != before) == t.accepted ? 0 : 1;
+    before = t.plaquette;
+    sum += t.dh;
+    squares += t.dh * t.dh;
+    exponentials += std::exp(-t.dh);
+    exponential_squares += std::exp(-2.0 * t.dh);
+  }
+  std::vector<double> sorted;
+  for (const trajectory_record& t : state.history) sorted.push_back(t.dh);
+  std::ranges::sort(sorted);
+  checks.add("trajectories with the dH of another",
+             std::ssize(sorted) - (std::ranges::unique(sorted).begin() - sorted.begin()), 0.0);
+  checks.add("accept steps that r < exp(-dH) does not explain", wrong, 0.0);
+  checks.add("trajectories whose links moved and were not accepted, or the reverse", unmoved, 0.0);
+  constexpr int enough = 50;
+  const double count = state.trajectories_done();
+  if (count < enough)
+    return fmt::format("<exp(-dH)>, <dH>: not judged, {} trajectories of {}", state.trajectories_done(), enough);
+  const double mean = exponentials / count,
+               error = std::sqrt(std::max(exponential_squares / count - mean * mean, 0.0) / count);
+  checks.add("<exp(-dH)> = 1, in its errors", std::abs(mean - 1.0) / error, 4.5);
+  const double average = sum / count, variance = squares / count - average * average;
+  // <dH> = var / 2: their difference has a variance of about (var + var^2 / 2) / count.
+  checks.add("<dH> = var/2, in its errors",
+             std::abs(average - 0.5 * variance) / std::sqrt((variance + 0.5 * variance * variance) / count), 4.5);
+  return {};
+}
+
+}  // namespace plaquette
