@@ -43,7 +43,7 @@ void require_parity(int parity) {
 /// The columns of a field, in its own basis, where formulas find a site by its coordinate.
 class unpacked_spinors {
  public:
-  explicit unpacked_spinors(const field<double>& psi, bool ghosts) {
+  unpacked_spinors(const field<double>& psi, bool ghosts) {
     const context& ctx = psi.get_context();
     const block_layout& layout = psi.layout();
     for (int column = 0; column < psi.columns(); ++column) {
@@ -81,7 +81,7 @@ void add_hops(gauge_momenta& momenta, const gauge_configuration& links, const fe
   });
 }
 
-/// Calls add(site, change of the site's leaves) for k = 1, 2, 3.
+/// Calls add(k) for k = 1, 2, 3, as a constant of the compiler.
 template <class Add>
 void for_each_leaf_pair(Add&& add) {
   add(std::integral_constant<int, 1>{});

@@ -66,6 +66,7 @@ void matrices_with_ghosts<matrices>::write_back() {
 
 template class matrices_with_ghosts<1>;
 template class matrices_with_ghosts<dimensions>;
-template class matrices_with_ghosts<dimensions*(dimensions - 1)>;  // HYP smearing
+template class matrices_with_ghosts<dimensions*(dimensions - 1) / 2>;  // leaves of planes
+template class matrices_with_ghosts<dimensions*(dimensions - 1)>;      // HYP smearing
 
 }  // namespace plaquette::gpu

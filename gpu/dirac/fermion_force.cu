@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/dirac/fermion_force.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error.hpp"
+#include "gpu/fields/host_sums.hpp"
+#include "gpu/gauge/spinors_with_ghosts.hpp"
+
+namespace plaquette::gpu {
+namespace {
+
+// --- What is checked -------------------------------------------------------------------------------------------------
+
+void require_same(const lattice_geometry& a, const lattice_geometry& b, const char* what) {
+  if (!(a == b))
+    throw input_error(std::string(what) + " on a lattice " + to_string(a.global()) + " on ranks " +
+                      to_string(a.grid()) + " do not fit a lattice " + to_string(b.global()) + " on ranks " +
+                      to_string(b.grid()));
+}
+
+void require_pair(const field<double>& x, const field<double>& y, const lattice_geometry& geometry) {
+  require_same(geometry, x.get_context().geometry(), "momenta or leaves");
+  require_same(geometry, y.get_context().geometry(), "momenta or leaves");
+  require_full_lattice(x, "a fermion force");
+  require_full_lattice(y, "a fermion force");
+  if (x.columns() != y.columns())
+    throw input_error("a fermion force needs as many columns of X as of Y, found " + std::to_string(x.columns()) +
+                      " and " + std::to_string(y.columns()));
+}
+
+void require_parity(int parity) {
+  if (parity != 0 && parity != 1)
+    throw input_error("expected the parity 0 (even) or 1 (odd), found " + std::to_string(parity));
+}
+
+// --- Kernel bodies ---------------------------------------------------------------------------------------------------
+
+/// The four links of a site.
+struct add_hops {
+  gauge_momenta::pointer momenta;
+  gauge_configuration::const_pointer links;
+  spinor_reader x, y;
+  site_order order;
+  box_with_ghosts box;
+  global_order whole;
+  int columns;
+  double inside[dimensions];           ///< half the step times c_mu
+  complex<double> across[dimensions];  ///< the same times the boundary phase
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const site_number own = site_of_loop(order, n);
+    const site_coordinate local = order.coordinate_of(own.parity, own.index), global = whole.coordinate_of(local),
+                          at = box.coordinate_of(local);
+    const box_site here{at, box.parity_of(own.parity), box.order.index(at)};
+    add<0>(own, here, global);
+    add<1>(own, here, global);
+    add<2>(own, here, global);
+    add<3>(own, here, global);
+  }
+
+ private:
+  template <int mu>
+  PLAQUETTE_HOST_DEVICE void add(const site_number& own, const box_site& here, const site_coordinate& global) const {
+    const site_coordinate to = moved(box.order, here.at, mu, +1);
+    const box_site ahead{to, 1 - here.parity, box.order.index(to)};
+    const complex<double> factor = global.x[mu] == whole.length[mu] - 1 ? across[mu] : complex<double>{inside[mu], 0.0};
+    const su3<double> change = hopping_force(links.load(own.parity, own.index, mu),
+                                             hopping_outer_product<mu>(x, y, here, ahead, columns), factor);
+    momenta.store(own.parity, own.index, mu, momenta.load(own.parity, own.index, mu) + change);
+  }
+};
+
+/// Adds to leaves of a site.
+struct leaf_adder {
+  leaf_field::pointer z;
+  int parity;
+  std::int32_t index;
+
+  PLAQUETTE_HOST_DEVICE void operator()(int plane, const su3<double>& change) const {
+    z.store(parity, index, plane, z.load(parity, index, plane) + change);
+  }
+};
+
+/// The leaves of a site.
+struct add_leaves_of_spinors {
+  leaf_field::pointer z;
+  spinor_reader x, y;
+  site_order order;
+  int columns;
+  leaf_weights weights;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+    const box_site here{{}, parity, i};  // of fields without ghosts
+    const leaf_adder add{z, parity, i};
+    add_spinor_leaves<1>(x, y, here, columns, weights, add);
+    add_spinor_leaves<2>(x, y, here, columns, weights, add);
+    add_spinor_leaves<3>(x, y, here, columns, weights, add);
+  }
+};
+
+/// The leaves of a site of one parity.
+struct add_leaves_of_determinant {
+  leaf_field::pointer z;
+  clover_configuration::const_pointer inverse;
+  int parity;
+  leaf_weights weights;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto i = static_cast<std::int32_t>(n);
+    const hermitian_6x6 first = inverse.load(parity, i, 0), second = inverse.load(parity, i, 1);
+    const leaf_adder add{z, parity, i};
+    plaquette::add_determinant_leaves<1>(first, second, weights, add);
+    plaquette::add_determinant_leaves<2>(first, second, weights, add);
+    plaquette::add_determinant_leaves<3>(first, second, weights, add);
+  }
+};
+
+/// One link of direction mu.
+struct gather_leaves {
+  gauge_momenta::pointer momenta;
+  ghosted_links links;
+  ghosted_matrices<planes, const std::byte> leaves;
+  site_order order;
+  int mu;
+  double step;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const site_number own = site_of_loop(order, n);
+    const su3<double> change = clover_force(links, leaves, links.site(order, own), mu, step);
+    momenta.store(own.parity, own.index, mu, momenta.load(own.parity, own.index, mu) + change);
+  }
+};
+
+/// ln det of a chirality of the sites of one parity, or the difference of two, and how many are not numbers.
+struct sum_log_determinants {
+  clover_configuration::const_pointer a, before;  ///< before: none where begin is null
+  std::int32_t sites;
+  int parity;
+  unsigned char* wrong;  ///< [chirality][site]
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int chirality, double (&sums)[2]) const {
+    const auto i = static_cast<std::int32_t>(n);
+    double value = plaquette::log_determinant(a.load(parity, i, chirality));
+    if (before.begin != nullptr) value -= plaquette::log_determinant(before.load(parity, i, chirality));
+    const bool is_wrong = value != value;
+    wrong[std::int64_t{chirality} * sites + n] = is_wrong ? 1 : 0;
+    sums[0] += value;
+    sums[1] += is_wrong ? 1.0 : 0.0;
+  }
+};
+
+// --- Launchers -------------------------------------------------------------------------------------------------------
+
+std::int64_t sites_of(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
+
+/// A field where neighbours are read: itself on one rank, else a copy with ghosts.
+class readable_spinors {
+ public:
+  explicit readable_spinors(const field<double>& psi) : field_(psi) {
+    const context& ctx = psi.get_context();
+    if (volume(ctx.geometry().grid()) == 1) return;
+    copy_.emplace(ctx, psi.columns());
+    copy_->copy_from(psi);
+    copy_->exchange(dimensions);
+  }
+  spinor_reader sites() const {
+    if (copy_) return {{copy_->sites(0), copy_->sites(1)}};
+    return {{field_.sites(0), field_.sites(1)}};
+  }
+
+ private:
+  const field<double> field_;  // shares storage
+  std::optional<spinors_with_ghosts> copy_;
+};
+
+/// The first site of the whole lattice, in lexicographic order, of those that are flagged on any rank. Collective.
+coordinate first_wrong_site(const context& ctx, int parity, const unsigned char* device_flags) {
+  const std::int64_t sites = ctx.order().sites;
+  std::vector<unsigned char> flags(static_cast<std::size_t>(2 * sites));
+  copy_to_host(ctx.queue(), flags.data(), device_flags, flags.size());
+  double first = static_cast<double>(ctx.geometry().global_volume());
+  for (std::int64_t n = 0; n < 2 * sites; ++n)
+    if (flags[static_cast<std::size_t>(n)] != 0) {
+      const site_coordinate at = ctx.order().coordinate_of(parity, static_cast<std::int32_t>(n % sites));
+      first = std::min(first, static_cast<double>(ctx.geometry().global_index({at.x[0], at.x[1], at.x[2], at.x[3]})));
+    }
+  double behind = -first;  // of numbers below 2^53: doubles hold them
+  ctx.comm().maximum({&behind, 1});
+  return coordinate_of(static_cast<std::int64_t>(-behind), ctx.geometry().global());
+}
+
+/// 288 bytes a site and 1.4 kflops (two eliminations of 6 x 6): once an action.
+double sum_of_logarithms(const clover_configuration& a, const clover_configuration* before, int parity) {
+  require_parity(parity);
+  const context& ctx = a.get_context();
+  const std::int32_t sites = ctx.order().sites;
+  const auto memory = ctx.workspace().take(static_cast<std::size_t>(2 * std::int64_t{sites}));
+  auto* const wrong = reinterpret_cast<unsigned char*>(memory.get());
+  const std::vector<double> of_chirality = host_sums<2>(
+      ctx, sites, 2,
+      sum_log_determinants{a.sites(), before != nullptr ? before->sites() : clover_configuration::const_pointer{},
+                           sites, parity, wrong});
+  double sums[2] = {of_chirality[0] + of_chirality[2], of_chirality[1] + of_chirality[3]};
+  ctx.comm().sum(std::span<double>(sums));
+  if (sums[1] > 0.0) {
+    const coordinate x = first_wrong_site(ctx, parity, wrong);
+    throw input_error("clover term: expected a positive determinant at every site, found another at (x, y, z, t) = (" +
+                      std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ", " +
+                      std::to_string(x[3]) + ")");
+  }
+  return sums[0];
+}
+
+}  // namespace
+
+void clear(leaf_field& z) {
+  fill_bytes(z.get_context().queue(), z.sites().begin, 0, static_cast<std::size_t>(2 * z.parity_bytes()));
+}
+
+/// A site and column: four outer products of two spins a link, 4 (4 x 72 + 48) = 1.3 kflops; and a site 4 products of
+/// matrices and sums, 1.1 kflops. Fewest bytes: X and Y 384 a column; links 576, momenta read and written 1152.
+void add_hopping_force(gauge_momenta& momenta, const gauge_configuration& links, const fermion_action& action,
+                       const field<double>& x, const field<double>& y, double step) {
+  const context& ctx = links.get_context();
+  require_same(momenta.get_context().geometry(), ctx.geometry(), "momenta");
+  require_pair(x, y, ctx.geometry());
+  const readable_spinors x_around(x), y_around(y);
+  add_hops body{momenta.sites(),
+                links.sites(),
+                x_around.sites(),
+                y_around.sites(),
+                ctx.order(),
+                box_with_ghosts(ctx.geometry()),
+                global_order(ctx.geometry()),
+                x.columns(),
+                {},
+                {}};
+  for (int mu = 0; mu < dimensions; ++mu) {
+    body.inside[mu] = 0.5 * step * action.hop_coefficient(mu);
+    body.across[mu] = body.inside[mu] * action.boundary_phase[mu];
+  }
+  for_each_index(ctx.queue(), sites_of(ctx), body, 128);
+}
+
+/// A site and column: 12 outer products and three pairs of rotations, 1.2 kflops; and a site 6 sums of matrices, 0.4.
+/// Fewest bytes: X and Y 384 a column; leaves read and written 1728.
+void add_leaves(leaf_field& z, const fermion_action& action, const field<double>& x, const field<double>& y,
+                double factor) {
+  const context& ctx = z.get_context();
+  require_pair(x, y, ctx.geometry());
+  for_each_index(ctx.queue(), sites_of(ctx),
+                 add_leaves_of_spinors{z.sites(),
+                                       {{x.sites(0), x.sites(1)}},
+                                       {{y.sites(0), y.sites(1)}},
+                                       ctx.order(),
+                                       x.columns(),
+                                       leaf_weights(action, factor)},
+                 128);
+}
+
+/// A site of the parity: 0.4 kflops. Fewest bytes: blocks 576; leaves read and written 1728.
+void add_determinant_leaves(leaf_field& z, const fermion_action& action, const clover_configuration& inverse_of_a,
+                            int parity, double factor) {
+  const context& ctx = z.get_context();
+  require_same(ctx.geometry(), inverse_of_a.get_context().geometry(), "leaves");
+  require_parity(parity);
+  for_each_index(ctx.queue(), ctx.order().sites,
+                 add_leaves_of_determinant{z.sites(), inverse_of_a.sites(), parity, leaf_weights(action, factor)}, 128);
+}
+
+/// A link: six plaquettes of 8 products each and one more, 49 products of 198 flops and 30 sums of 18, 10.2 kflops: 41
+/// a site. Fewest bytes a site: links 576, leaves 864, momenta read and written 1152.
+void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, const leaf_field& z, double step) {
+  const context& ctx = links.get_context();
+  require_same(momenta.get_context().geometry(), ctx.geometry(), "momenta");
+  require_same(z.get_context().geometry(), ctx.geometry(), "leaves");
+  const links_with_ghosts around(links);
+  const matrices_with_ghosts<planes> leaves(z);
+  for (int mu = 0; mu < dimensions; ++mu)
+    for_each_index(ctx.queue(), sites_of(ctx),
+                   gather_leaves{momenta.sites(), around.sites(), leaves.sites(), ctx.order(), mu, step}, 128);
+}
+
+double log_determinant(const clover_configuration& a, int parity) { return sum_of_logarithms(a, nullptr, parity); }
+
+double log_determinant_difference(const clover_configuration& after, const clover_configuration& before, int parity) {
+  require_same(after.get_context().geometry(), before.get_context().geometry(), "blocks");
+  return sum_of_logarithms(after, &before, parity);
+}
+
+}  // namespace plaquette::gpu
