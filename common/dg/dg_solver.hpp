@@ -66,8 +66,25 @@ struct dg_timings {
   std::int64_t stages = 0;
 };
 
+/// A state of all columns that a solver keeps, in its own precision and order: the same bits. Of one solver alone.
+class dg_snapshot {
+ public:
+  virtual ~dg_snapshot() = default;
+};
+
+/// How far a step is from the one that right-hand sides make: of one column, on this rank, with energy_weight. NaN
+/// where a number is.
+struct step_difference {
+  double differs = 0.0;  ///< largest |end - made|
+  double moved = 0.0;    ///< largest |made - begin|
+  double largest = 0.0;  ///< largest |made| and |begin|
+};
+
 /// Integrates a batch of states (columns) of one domain in time. States are given and taken in double as
 /// [column][field][element][node], whatever the library keeps.
+///
+/// The functions on snapshots are for judging: on a device no whole state is copied to the host. Each has a version
+/// here that is made of the others and serves every library.
 class dg_solver {
  public:
   virtual ~dg_solver() = default;
@@ -85,6 +102,31 @@ class dg_solver {
   virtual std::vector<double> energy() const = 0;
   virtual dg_timings timings() const = 0;
   virtual void reset_timings() = 0;
+
+  /// Returns memory for states; what it holds is undefined.
+  virtual std::unique_ptr<dg_snapshot> new_snapshot(const dg_domain& domain) const;
+  /// Copies the present state.
+  virtual void save(dg_snapshot& to) const;
+  /// Does what set_state does, with a state that was saved.
+  virtual void restore(const dg_snapshot& from, double time);
+  /// Returns whether the present state has the bits of a saved one; on this rank.
+  virtual bool is_same(const dg_domain& domain, const dg_snapshot& as) const;
+  /// Returns the largest number of the present state's first column, with energy_weight; NaN where one is. On this
+  /// rank.
+  virtual double largest(const dg_domain& domain) const;
+  /// Fills `to` with the numbers of some elements and columns of a saved state, [element][column][field][node].
+  /// \param from  null: the present state
+  virtual void read_elements(const dg_domain& domain, const dg_snapshot* from, std::span<const std::int32_t> elements,
+                             std::span<const int> of_columns, std::span<double> to) const;
+  /// Makes the step that begins with a saved state from right-hand sides, by the definition of LSERK4 and in double,
+  /// and compares it with the saved end of the step. Leaves another state. Collective.
+  /// \param first_rhs  is filled with the right-hand side at the beginning, all columns
+  /// Returns the differences of each column.
+  virtual std::vector<step_difference> repeat_step(const dg_domain& domain, const dg_snapshot& begin,
+                                                   const dg_snapshot& end, double time, double dt,
+                                                   std::span<double> first_rhs);
+  /// Brings a device that has waited to the speed of work. Nothing changes. Collective.
+  virtual void warm_up() {}
 };
 
 }  // namespace plaquette

@@ -56,6 +56,16 @@ field_errors errors_of(const dg_domain& domain, std::span<const double> state, c
 /// times square.
 double energy_constant(const dg_domain& domain, int field, std::int32_t element);
 
+/// Returns what numbers of a field are multiplied with, so that both fields of a wave are of one size: the energy is
+/// half the sum of the squares.
+double energy_weight(const dg_domain& domain, int field, std::int32_t element);
+
+/// Returns the largest number of one column, with energy_weight; NaN where one is. On this rank.
+double largest_number(const dg_domain& domain, std::span<const double> column);
+
+/// Returns whether both have the same bits.
+bool same_bits(std::span<const double> a, std::span<const double> b);
+
 /// Fills `product` with the mass matrix times the nodes of one field and element, summed in the order of nodes.
 /// \param columns  transposed(domain.reference.mass)
 void multiply_by_mass(const dg_domain& domain, const dense_matrix& columns, const double* q, double* product);

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <thread>
@@ -78,6 +79,22 @@ aligned_buffer<T> zeros(std::int64_t count, const stop_check& stop = {}) {
 }
 
 template <class T>
+struct production_snapshot final : dg_snapshot {
+  explicit production_snapshot(std::int64_t words) : state(zeros<T>(words)) {}
+  aligned_buffer<T> state;
+};
+
+/// The larger one; NaN where one of them is.
+void keep_larger(double& largest, double x) {
+  if (!(x <= largest) && !std::isnan(largest)) largest = x;
+}
+void keep_larger(step_difference& all, const step_difference& more) {
+  keep_larger(all.differs, more.differs);
+  keep_larger(all.moved, more.moved);
+  keep_larger(all.largest, more.largest);
+}
+
+template <class T>
 class production_solver final : public dg_solver {
  public:
   production_solver(const dg_domain& domain, const dg_options& options)
@@ -105,27 +122,13 @@ class production_solver final : public dg_solver {
       register_.data()[here] = T{0};
     });
     time_ = time;
-    const auto write = kernels_.write_traces[static_cast<int>(plan_.map.system)][plan_.central ? 1 : 0];
-    for (int column = 0; column < columns(); ++column) {
-      const auto s = arguments(column);
-#pragma omp parallel num_threads(threads_)
-      {
-        const without_denormals flush;  // as in the steps: a run that goes on from a state has the same bits
-#pragma omp for schedule(static)
-        for (std::int64_t block = 0; block < plan_.blocks; ++block)
-          write(s, block, scratch_[static_cast<std::size_t>(omp_get_thread_num())].data());
-      }
-    }
-    std::swap(traces_[0], traces_[1]);
+    write_traces();
   }
 
   void get_state(std::span<double> state) const override { get(state_, state); }
 
   void right_hand_side(std::span<double> rhs) override {
-    if (!rhs_) rhs_.emplace(zeros<T>(plan_.state_words() * columns()));
-    std::swap(*rhs_, register_);
-    stage(time_, 0.0, 0.0, 1.0, false);
-    std::swap(*rhs_, register_);
+    compute_rhs(time_);
     get(*rhs_, rhs);
   }
 
@@ -147,6 +150,88 @@ class production_solver final : public dg_solver {
     read_.resize(static_cast<std::size_t>(domain_.state_size() * columns()));
     get_state(read_);
     return energy_of(domain_, read_, columns());
+  }
+
+  std::unique_ptr<dg_snapshot> new_snapshot(const dg_domain&) const override {
+    return std::make_unique<production_snapshot<T>>(words());
+  }
+  void save(dg_snapshot& to) const override {
+    T* const kept = static_cast<production_snapshot<T>&>(to).state.data();
+    for_each_word([&](std::int64_t i) { kept[i] = state_.data()[i]; });
+  }
+  void restore(const dg_snapshot& from, double time) override {
+    const T* const kept = state_of(from);
+    for_each_word([&](std::int64_t i) {
+      state_.data()[i] = kept[i];
+      register_.data()[i] = T{0};
+    });
+    time_ = time;
+    write_traces();
+  }
+  bool is_same(const dg_domain&, const dg_snapshot& as) const override {
+    const T* const kept = state_of(as);
+    bool same = true;
+    for (int column = 0; column < columns(); ++column)
+#pragma omp parallel for schedule(static) num_threads(threads_) reduction(&& : same)
+      for (std::int32_t e = 0; e < domain_.elements(); ++e)
+        for (int f = 0; f < plan_.map.fields; ++f)
+          for (int n = 0; n < domain_.nodes(); ++n) {
+            const std::int64_t i = column * plan_.state_words() + plan_.at(e, f, n);
+            same = same && std::memcmp(&state_.data()[i], &kept[i], sizeof(T)) == 0;
+          }
+    return same;
+  }
+  double largest(const dg_domain&) const override {
+    return over_numbers<double>(0, [&](double& largest, double weight, std::int64_t i) {
+      keep_larger(largest, weight * std::abs(static_cast<double>(state_.data()[i])));
+    });
+  }
+  void read_elements(const dg_domain&, const dg_snapshot* from, std::span<const std::int32_t> elements,
+                     std::span<const int> of_columns, std::span<double> to) const override {
+    const T* const states = from == nullptr ? state_.data() : state_of(*from);
+    const int fields = plan_.map.fields, nodes = domain_.nodes();
+    auto first = to.begin();  // of an element and column
+    for (const std::int32_t e : elements)
+      for (const int column : of_columns) {
+        for (int f = 0; f < fields; ++f) {
+          const auto field = static_cast<std::size_t>(f);
+          for (int n = 0; n < nodes; ++n)
+            first[plan_.map.from[field] * nodes + n] =
+                plan_.map.sign[field] * static_cast<double>(states[column * plan_.state_words() + plan_.at(e, f, n)]);
+        }
+        first += fields * nodes;
+      }
+  }
+  std::vector<step_difference> repeat_step(const dg_domain&, const dg_snapshot& begin, const dg_snapshot& end,
+                                           double time, double dt, std::span<double> first_rhs) override {
+    const T *const at_begin = state_of(begin), *const at_end = state_of(end);
+    if (!made_) {
+      made_.emplace(zeros<double>(words()));
+      made_register_.emplace(zeros<double>(words()));
+    }
+    double *const made = made_->data(), *const registers = made_register_->data();
+    restore(begin, time);
+    for (int s = 0; s < lserk4::stages; ++s) {
+      compute_rhs(time + lserk4::c[s] * dt);
+      if (s == 0) get(*rhs_, first_rhs);
+      const double a = lserk4::a[s], b = lserk4::b[s];
+      for_each_word([&](std::int64_t i) {
+        const double before = s == 0 ? static_cast<double>(at_begin[i]) : made[i];
+        registers[i] = (s == 0 ? 0.0 : a * registers[i]) + dt * static_cast<double>(rhs_->data()[i]);
+        made[i] = before + b * registers[i];
+        state_.data()[i] = static_cast<T>(made[i]);
+      });
+      write_traces();
+    }
+    std::vector<step_difference> differences;
+    for (int column = 0; column < columns(); ++column)
+      differences.push_back(
+          over_numbers<step_difference>(column, [&](step_difference& largest, double weight, std::int64_t i) {
+            const auto first = static_cast<double>(at_begin[i]), last = static_cast<double>(at_end[i]);
+            keep_larger(largest, {weight * std::abs(made[i] - last), weight * std::abs(made[i] - first),
+                                  weight * std::max(std::abs(made[i]), std::abs(first))});
+          }));
+    return differences;
   }
 
   dg_timings timings() const override {
@@ -173,6 +258,60 @@ class production_solver final : public dg_solver {
 
  private:
   std::int64_t trace_words() const { return plan_.trace_words() * options_.columns; }
+  std::int64_t words() const { return plan_.state_words() * options_.columns; }
+  static const T* state_of(const dg_snapshot& snapshot) {
+    return static_cast<const production_snapshot<T>&>(snapshot).state.data();
+  }
+
+  template <class Body>
+  void for_each_word(Body&& body) const {
+    const std::int64_t count = words();
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  }
+  /// The largest ones of body(largest so far, weight, place) for each number of a column.
+  template <class Result, class Body>
+  Result over_numbers(int column, Body&& body) const {
+    Result all{};
+#pragma omp parallel num_threads(threads_)
+    {
+      Result of_thread{};
+#pragma omp for schedule(static) nowait
+      for (std::int32_t e = 0; e < domain_.elements(); ++e)
+        for (int f = 0; f < plan_.map.fields; ++f) {
+          const double weight = energy_weight(domain_, plan_.map.from[static_cast<std::size_t>(f)], e);
+          for (int n = 0; n < domain_.nodes(); ++n)
+            body(of_thread, weight, column * plan_.state_words() + plan_.at(e, f, n));
+        }
+#pragma omp critical
+      keep_larger(all, of_thread);
+    }
+    return all;
+  }
+
+  /// Of the state, which is another one now.
+  void write_traces() {
+    const auto write = kernels_.write_traces[static_cast<int>(plan_.map.system)][plan_.central ? 1 : 0];
+    for (int column = 0; column < columns(); ++column) {
+      const auto s = arguments(column);
+#pragma omp parallel num_threads(threads_)
+      {
+        const without_denormals flush;  // as in the steps: a run that goes on from a state has the same bits
+#pragma omp for schedule(static)
+        for (std::int64_t block = 0; block < plan_.blocks; ++block)
+          write(s, block, scratch_[static_cast<std::size_t>(omp_get_thread_num())].data());
+      }
+    }
+    std::swap(traces_[0], traces_[1]);
+  }
+
+  /// Fills rhs_; the state stays.
+  void compute_rhs(double t) {
+    if (!rhs_) rhs_.emplace(zeros<T>(words()));
+    std::swap(*rhs_, register_);
+    stage(t, 0.0, 0.0, 1.0, false);
+    std::swap(*rhs_, register_);
+  }
 
   /// body(place here, place in the caller's order, sign) for each number of all columns.
   template <class Body>
@@ -314,8 +453,9 @@ class production_solver final : public dg_solver {
   const dg_kernel_table<T>& kernels_;
   dg_plan<T> plan_;
   aligned_buffer<T> state_, register_;
-  std::optional<aligned_buffer<T>> rhs_;     ///< of right_hand_side(), once it was asked for
-  mutable std::vector<double> read_;         ///< likewise, the state of energy()
+  std::optional<aligned_buffer<T>> rhs_;                        ///< of right_hand_side(), once it was asked for
+  std::optional<aligned_buffer<double>> made_, made_register_;  ///< of repeat_step()
+  mutable std::vector<double> read_;                            ///< likewise, the state of energy()
   std::array<aligned_buffer<T>, 2> traces_;  ///< [column][slot][words]: of q, and of q after the stage
   std::vector<aligned_buffer<T>> scratch_;
   std::int64_t outgoing_faces_ = 0;

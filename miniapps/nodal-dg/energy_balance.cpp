@@ -8,7 +8,6 @@
 
 #include "common/algebra/compensated_sum.hpp"
 #include "common/dg/exact_solutions.hpp"
-#include "common/dg/lserk4.hpp"
 #include "cpu_ref/dg/textbook.hpp"
 #include "miniapps/nodal-dg/step_judge.hpp"
 
@@ -66,55 +65,21 @@ double power_defect(const dg_domain& domain, std::span<const double> q, std::spa
   return std::abs(power - dt * rate) / std::max({of_state + of_change, least, 1e-300});
 }
 
-/// Makes `largest` the larger ones of both, number by number.
-void keep_largest(std::array<double, 3>& largest, const std::array<double, 3>& x) {
-  for (std::size_t k = 0; k < 3; ++k) largest[k] = larger_or_nan(largest[k], x[k]);
-}
-
 }  // namespace
 
-step_balance step_balancer::operator()(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
-                                       std::span<const double> end, double time, double dt, double least,
-                                       double energy) {
+step_balance step_balancer::operator()(dg_solver& solver, const dg_domain& domain, const dg_snapshot& begin,
+                                       const dg_snapshot& end, double time, double dt, double least, double energy) {
   const auto size = static_cast<std::size_t>(domain.state_size());
-  const auto all = static_cast<std::int64_t>(begin.size());
-  for (auto* numbers : {&state_, &register_, &rhs_}) numbers->resize(begin.size());
+  state_.resize(size * static_cast<std::size_t>(solver.columns()));
+  rhs_.resize(state_.size());
+  solver.restore(begin, time);
+  solver.get_state(state_);
+  const std::vector<step_difference> differences = solver.repeat_step(domain, begin, end, time, dt, rhs_);
   step_balance result;
-  for (int s = 0; s < lserk4::stages; ++s) {
-    const std::span<const double> before = s == 0 ? begin : std::span<const double>(state_);
-    solver.set_state(before, time + lserk4::c[s] * dt);
-    solver.right_hand_side(rhs_);
-    if (s == 0) result.power = power_defect(domain, begin.first(size), std::span(rhs_).first(size), time, dt, energy);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t n = 0; n < all; ++n) {
-      const auto i = static_cast<std::size_t>(n);
-      register_[i] = (s == 0 ? 0.0 : lserk4::a[s] * register_[i]) + dt * rhs_[i];
-      state_[i] = before[i] + lserk4::b[s] * register_[i];
-    }
-  }
+  result.power = power_defect(domain, std::span(state_).first(size), std::span(rhs_).first(size), time, dt, energy);
   for (int column = 0; column < solver.columns(); ++column) {
-    const std::size_t first = static_cast<std::size_t>(column) * size;
-    std::array<double, 3> of_column{};  // difference, move, largest number
-#pragma omp parallel
-    {
-      std::array<double, 3> of_thread{};
-      for (int f = 0; f < domain.fields; ++f)
-#pragma omp for schedule(static) nowait
-        for (std::int32_t e = 0; e < domain.elements(); ++e) {
-          const double weight = energy_weight(domain, f, e);
-          const auto nodes = static_cast<std::size_t>(domain.nodes());
-          auto i = first + (static_cast<std::size_t>(f) * static_cast<std::size_t>(domain.elements()) +
-                            static_cast<std::size_t>(e)) *
-                               nodes;
-          for (std::size_t n = 0; n < nodes; ++n, ++i) {
-            const double expected = state_[i];
-            keep_largest(of_thread, {weight * std::abs(expected - end[i]), weight * std::abs(expected - begin[i]),
-                                     weight * std::max(std::abs(expected), std::abs(begin[i]))});
-          }
-        }
-#pragma omp critical
-      keep_largest(of_column, of_thread);
-    }
+    const step_difference& here = differences[static_cast<std::size_t>(column)];
+    std::array<double, 3> of_column{here.differs, here.moved, here.largest};
     domain.comm.maximum(of_column);
     if (column == 0) {
       result.moved = of_column[1];
@@ -124,6 +89,16 @@ step_balance step_balancer::operator()(dg_solver& solver, const dg_domain& domai
     result.states = larger_or_nan(result.states, of_column[0] / scale);
   }
   return result;
+}
+
+step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                        std::span<const double> end, double time, double dt, double least, double energy) {
+  const auto at_begin = solver.new_snapshot(domain), at_end = solver.new_snapshot(domain);
+  solver.set_state(begin, time);
+  solver.save(*at_begin);
+  solver.set_state(end, time + dt);
+  solver.save(*at_end);
+  return step_balancer()(solver, domain, *at_begin, *at_end, time, dt, least, energy);
 }
 
 }  // namespace plaquette::nodal_dg

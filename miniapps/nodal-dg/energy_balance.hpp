@@ -23,20 +23,18 @@ class step_balancer {
   /// Makes a step from right-hand sides of the solver by the definition of LSERK4. The first one has the power
   /// q.M.F(q): in closed form it is what fluxes, sides and sources give and take, with no integral over time. So both
   /// differences are roundings, whatever the step. Leaves the solver with another state. Collective.
-  /// \param begin,end  states of all columns before and after the step
+  /// \param begin,end  the solver's states before and after the step
   /// \param least      numbers below are roundings of what the run had before
   /// \param energy     likewise, of the energy
-  step_balance operator()(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
-                          std::span<const double> end, double time, double dt, double least, double energy);
+  step_balance operator()(dg_solver& solver, const dg_domain& domain, const dg_snapshot& begin, const dg_snapshot& end,
+                          double time, double dt, double least, double energy);
 
  private:
-  std::vector<double> state_, register_, rhs_;
+  std::vector<double> state_, rhs_;
 };
 
-/// Does it once.
-inline step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
-                               std::span<const double> end, double time, double dt, double least, double energy) {
-  return step_balancer()(solver, domain, begin, end, time, dt, least, energy);
-}
+/// Does it once, from states of all columns.
+step_balance judge_step(dg_solver& solver, const dg_domain& domain, std::span<const double> begin,
+                        std::span<const double> end, double time, double dt, double least, double energy);
 
 }  // namespace plaquette::nodal_dg

@@ -524,6 +524,11 @@ void note_results(wave_run& run) {
                run.done.steps_done);
 }
 
+void note_judging(wave_run& run) {
+  run.app.result.observables["judging_seconds"] = run.judging;
+  if (run.app.is_root()) fmt::print("judging    {:.3g} s\n", run.judging);
+}
+
 }  // namespace
 
 void note_failures(wave_run& run) {
@@ -768,15 +773,20 @@ exit_status nodal_dg_program::body(app_run& app) {
     try_speed(run);
     run.solver->set_state(states, run.done.time);
   }
-  const bit_sum judged = sum_of(states);
-  check_states(run, states);
-  check_energy(run);
+  bit_sum judged;
+  {
+    const counted_seconds judging(run.judging);
+    judged = sum_of(states);
+    check_states(run, states);
+    check_energy(run);
+  }
   if (app.control.stopped()) {
     note_failures(run);
     keep_what_was_judged(run);
   }
   note_results(run);
   if (!app.control.stopped()) {  // a stopped run is not verified, whatever it did
+    const counted_seconds judging(run.judging);
     check_against_textbook(run, states);
     check_last_steps(run, states);
     if (case_.exact) check_solution(run, states);
@@ -785,6 +795,7 @@ exit_status nodal_dg_program::body(app_run& app) {
   if (!run.stage_seconds.empty()) note_speed(run);
   write_files(run, run.first_of(states));
   check_bits(run, judged, states);
+  note_judging(run);
   note_failures(run);
   for (const check& failure : run.done.failures.checks()) app.result.checks.keep_worse(failure);
   const bool was_stopped = app.control.stopped();  // and has its checkpoint

@@ -47,13 +47,16 @@ void try_speed(wave_run& run) {
   const auto wanted = static_cast<std::int64_t>(std::ceil(seconds_of_trial / (lserk4::stages * of_stage)));
   const std::int64_t steps = std::clamp<std::int64_t>(wanted, fewest_steps, 1 << 20);
   const stopwatch all;
+  const counted_seconds judging(run.judging);
+  std::vector<double> begin_states;
   double best = std::numeric_limits<double>::infinity(), passed = 0.0;
   for (int trial = 0; trial < fewest || (best > enough * of_stage && passed < most_seconds); ++trial) {
     const std::uint64_t drawn = drawn_number(run.app.world);
     if (trial == 0) run.app.note_draw("numbers that steps are timed from", drawn);
-    draw_states(run, drawn, run.step_begin);
+    draw_states(run, drawn, begin_states);
     const double begin = run.done.time;
-    solver.set_state(run.step_begin, begin);
+    solver.set_state(begin_states, begin);
+    solver.warm_up();
     run.app.world.barrier();
     const stopwatch watch;
     solver.advance(steps, run.dt);
@@ -64,18 +67,18 @@ void try_speed(wave_run& run) {
     best = std::min(best, seconds / static_cast<double>(steps * lserk4::stages));
 
     const double end = solver.time();
+    solver.save(*run.kept_end);
     run.read(run.end);
     const std::vector<double> of_states = energy_of(run.domain, run.end, run.options.states);
     for (std::size_t c = 0; c < of_states.size(); ++c)
       run.energy_difference =
           larger_or_nan(run.energy_difference, std::abs(energies[c] - of_states[c]) / std::max(of_states[c], 1e-300));
-    solver.set_state(run.step_begin, begin);
+    solver.set_state(begin_states, begin);
     for (std::int64_t step = 0; step < steps; ++step) {
       solver.advance(1, run.dt);
       if (run.app.control.should_stop()) return;
     }
-    run.read(run.step_end);
-    run.same_between = run.same_between && same_bits(run.step_end, run.end) && solver.time() == end;
+    run.same_between = run.same_between && solver.is_same(run.domain, *run.kept_end) && solver.time() == end;
     passed = all.seconds();
     run.app.world.maximum({&passed, 1});
   }

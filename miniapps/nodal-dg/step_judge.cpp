@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "common/dg/exact_solutions.hpp"
@@ -106,31 +107,50 @@ dg_domain domain_around(const dg_domain& domain, const simplex_mesh& mesh, std::
                      communicator());
 }
 
-/// Numbers of elements of the judged columns as [element][column][field][node].
-class element_values {
- public:
-  element_values(const dg_domain& domain, std::span<const int> columns)
-      : fields_(domain.fields), nodes_(domain.nodes()), columns_(columns.begin(), columns.end()) {}
-  std::size_t size() const { return columns_.size() * static_cast<std::size_t>(fields_ * nodes_); }
-  void append(std::vector<double>& to, std::span<const double> states, std::int32_t elements, std::int32_t e) const {
-    for (const int column : columns_)
-      for (int f = 0; f < fields_; ++f) {
-        const auto from = static_cast<std::size_t>(((std::int64_t{column} * fields_ + f) * elements + e) * nodes_);
-        to.insert(to.end(), states.begin() + static_cast<std::ptrdiff_t>(from),
-                  states.begin() + static_cast<std::ptrdiff_t>(from + static_cast<std::size_t>(nodes_)));
-      }
-  }
+/// Reads the numbers of elements here and of columns, [element][column][field][node].
+using element_reader =
+    std::function<std::vector<double>(std::span<const std::int32_t> elements, std::span<const int> columns)>;
 
- private:
-  int fields_, nodes_;
-  std::vector<int> columns_;
+/// Steps in the past, and how to read what they began and ended with.
+struct readable_steps {
+  element_reader begin, end;
+  double time = 0.0;
+  std::span<const double> dt;
+  std::uint64_t drawn = 0;
 };
+
+element_reader reader_of(const dg_domain& domain, std::span<const double> states) {
+  return [&domain, states](std::span<const std::int32_t> elements, std::span<const int> columns) {
+    const auto nodes = static_cast<std::size_t>(domain.nodes());
+    std::vector<double> numbers;
+    numbers.reserve(elements.size() * columns.size() * static_cast<std::size_t>(domain.fields) * nodes);
+    for (const std::int32_t e : elements)
+      for (const int column : columns)
+        for (int f = 0; f < domain.fields; ++f) {
+          const std::int64_t row = (std::int64_t{column} * domain.fields + f) * domain.elements() + e;
+          const auto values = states.subspan(static_cast<std::size_t>(row) * nodes, nodes);
+          numbers.insert(numbers.end(), values.begin(), values.end());
+        }
+    return numbers;
+  };
+}
+
+/// \param from  null: the present state
+element_reader reader_of(const dg_domain& domain, const dg_solver& solver, const dg_snapshot* from) {
+  return [&domain, &solver, from](std::span<const std::int32_t> elements, std::span<const int> columns) {
+    std::vector<double> numbers(elements.size() * columns.size() *
+                                static_cast<std::size_t>(domain.fields * domain.nodes()));
+    solver.read_elements(domain, from, elements, columns, numbers);
+    return numbers;
+  };
+}
 
 /// The states at the beginning, of all elements of the neighbourhood of this rank: from those who have them.
 /// Collective.
 /// \param of_rank  the elements that each rank needs
-std::vector<double> collected(const dg_domain& domain, const whole_mesh& whole, std::span<const double> states,
-                              const std::vector<neighbourhood>& of_rank, const element_values& values) {
+std::vector<double> collected(const dg_domain& domain, const whole_mesh& whole, const element_reader& states,
+                              const std::vector<neighbourhood>& of_rank, std::span<const int> columns) {
+  const std::size_t width = columns.size() * static_cast<std::size_t>(domain.fields * domain.nodes());
   const communicator& comm = domain.comm;
   std::vector<std::int32_t> here(whole.mesh.elements.size(), -1);
   for (std::int32_t e = 0; e < domain.elements(); ++e)
@@ -141,12 +161,13 @@ std::vector<double> collected(const dg_domain& domain, const whole_mesh& whole, 
   const neighbourhood& mine = of_rank[static_cast<std::size_t>(comm.rank())];
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto at = static_cast<std::size_t>(rank);
+    std::vector<std::int32_t> needed;
     for (const std::int32_t global : of_rank[at].elements)
-      if (const std::int32_t e = here[static_cast<std::size_t>(global)]; e >= 0)
-        values.append(out[at], states, domain.elements(), e);
+      if (const std::int32_t e = here[static_cast<std::size_t>(global)]; e >= 0) needed.push_back(e);
+    if (!needed.empty()) out[at] = states(needed, columns);
     const auto theirs = std::ranges::count_if(
         mine.elements, [&](std::int32_t e) { return whole.owner[static_cast<std::size_t>(e)] == rank; });
-    in[at].resize(static_cast<std::size_t>(theirs) * values.size());
+    in[at].resize(static_cast<std::size_t>(theirs) * width);
     if (!out[at].empty()) send.push_back({rank, 0, std::as_bytes(std::span(out[at]))});
     if (!in[at].empty()) receive.push_back({rank, 0, std::as_writable_bytes(std::span(in[at]))});
   }
@@ -156,8 +177,8 @@ std::vector<double> collected(const dg_domain& domain, const whole_mesh& whole, 
   for (const std::int32_t e : mine.elements) {
     const auto rank = static_cast<std::size_t>(whole.owner[static_cast<std::size_t>(e)]);
     const auto first = in[rank].begin() + static_cast<std::ptrdiff_t>(next[rank]);
-    all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(values.size()));
-    next[rank] += values.size();
+    all.insert(all.end(), first, first + static_cast<std::ptrdiff_t>(width));
+    next[rank] += width;
   }
   return all;
 }
@@ -246,79 +267,64 @@ std::uint64_t number_of_rank(const dg_domain& domain, std::uint64_t drawn) {
 
 /// The largest number of a column, with energy_weight. Collective.
 double largest_of(const dg_domain& domain, std::span<const double> column) {
-  const auto nodes = static_cast<std::size_t>(domain.nodes());
-  double largest = 0.0;
-#pragma omp parallel
-  {
-    double of_thread = 0.0;
-    for (int f = 0; f < domain.fields; ++f)
-#pragma omp for schedule(static) nowait
-      for (std::int32_t e = 0; e < domain.elements(); ++e) {
-        const double weight = energy_weight(domain, f, e);
-        const auto first = static_cast<std::size_t>(std::int64_t{f} * domain.elements() + e) * nodes;
-        for (const double x : column.subspan(first, nodes)) of_thread = larger_or_nan(of_thread, weight * std::abs(x));
-      }
-#pragma omp critical
-    largest = larger_or_nan(largest, of_thread);
-  }
+  double largest = largest_number(domain, column);
   domain.comm.maximum({&largest, 1});
   return largest;
 }
 
 /// Returns one of some drawn elements whose state at the end is not small against the others'.
-std::vector<std::int32_t> one_drawn_element(const dg_domain& domain, const made_steps& steps) {
+std::vector<std::int32_t> one_drawn_element(const dg_domain& domain, const readable_steps& steps) {
   constexpr int candidates = 256;
+  if (domain.elements() == 0) return {};
   std::mt19937_64 random(number_of_rank(domain, steps.drawn));
-  std::vector<std::pair<double, std::int32_t>> of_size;
+  std::vector<std::int32_t> drawn;
+  for (int i = 0; i < candidates; ++i)
+    drawn.push_back(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(domain.elements())));
+  const std::array<int, 1> first_column{0};
+  const std::vector<double> numbers = steps.end(drawn, first_column);
+  const std::size_t width = numbers.size() / drawn.size();
+  std::vector<double> sizes;
   double largest = 0.0;
-  for (int i = 0; i < candidates && domain.elements() > 0; ++i) {
-    const auto e = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(domain.elements()));
-    of_size.emplace_back(size_of_element(domain, steps.end, e), e);
-    largest = std::max(largest, of_size.back().first);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    double size = 0.0;
+    for (const double x : std::span(numbers).subspan(i * width, width)) size = std::max(size, std::abs(x));
+    sizes.push_back(size);
+    largest = std::max(largest, size);
   }
-  for (const auto& [size, e] : of_size)
-    if (size >= small * largest) return {e};
+  for (std::size_t i = 0; i < drawn.size(); ++i)
+    if (sizes[i] >= small * largest) return {drawn[i]};
   return {};
 }
 
 /// Judges by these elements of this rank.
-/// \param unit_of_first  of the first column; that of column c is 2^-c times it. 0: the largest number at the end
+/// \param judged  the columns
+/// \param units   of each: its largest number
 step_verdict judge_by(const std::vector<std::int32_t>& centres, const dg_domain& domain, const whole_mesh& whole,
-                      int columns, const made_steps& steps, double unit_of_first) {
+                      const readable_steps& steps, std::span<const int> judged, std::span<const double> units) {
   const communicator& comm = domain.comm;
   step_verdict verdict;
+  verdict.largest = units[0];
   const auto of_rank = neighbourhoods(domain, whole, centres, std::int64_t{lserk4::stages} * std::ssize(steps.dt));
-  std::vector<int> judged{0};
-  if (columns > 1) judged.push_back(1 + static_cast<int>(steps.drawn % (columns - 1U)));
-  const element_values values(domain, judged);
-  const std::vector<double> begin = collected(domain, whole, steps.begin, of_rank, values);
+  const std::vector<double> begin = collected(domain, whole, steps.begin, of_rank, judged);
+  const std::vector<double> end = centres.empty() ? std::vector<double>{} : steps.end(centres, judged);
   const neighbourhood& mine = of_rank[static_cast<std::size_t>(comm.rank())];
   const dg_domain around_mine = domain_around(domain, whole.mesh, mine.elements);
-  const auto width = static_cast<std::size_t>(domain.fields * domain.nodes());
+  const auto nodes = static_cast<std::size_t>(domain.nodes()), width = static_cast<std::size_t>(domain.fields) * nodes;
   for (std::size_t j = 0; j < judged.size(); ++j) {
-    const auto size = static_cast<std::size_t>(domain.state_size());
-    const auto end = steps.end.subspan(static_cast<std::size_t>(judged[j]) * size, size);
-    const double largest = unit_of_first == 0.0 ? largest_of(domain, end) : std::ldexp(unit_of_first, -judged[j]);
-    if (j == 0) verdict.largest = largest;
-    const double scale = largest == 0.0 ? 1.0 : largest;    // NaN stays
+    const double scale = units[j] == 0.0 ? 1.0 : units[j];  // NaN stays
     const auto place = [&](std::size_t e, std::size_t i) {  // i: field and node
-      const auto nodes = static_cast<std::size_t>(domain.nodes());
       return (i / nodes * mine.elements.size() + e) * nodes + i % nodes;
     };
     std::vector<double> state = column_of(begin, mine.elements.size(), judged.size(), j, domain.fields, domain.nodes());
     const std::vector<double> before = state;
     repeat(around_mine, mine.distance, state, steps.time, steps.dt);
-    for (const std::int32_t here : centres) {
+    for (std::size_t c = 0; c < centres.size(); ++c) {
       const auto e = static_cast<std::size_t>(
-          std::ranges::lower_bound(mine.elements, domain.part.global[static_cast<std::size_t>(here)]) -
+          std::ranges::lower_bound(mine.elements, domain.part.global[static_cast<std::size_t>(centres[c])]) -
           mine.elements.begin());
       for (std::size_t i = 0; i < width; ++i) {
-        const auto nodes = static_cast<std::size_t>(domain.nodes());
-        const double found =
-            end[(i / nodes * static_cast<std::size_t>(domain.elements()) + static_cast<std::size_t>(here)) * nodes +
-                i % nodes];
-        const double expected = state[place(e, i)];
-        const double unit = energy_weight(domain, static_cast<int>(i / nodes), here) / scale;
+        const double found = end[(c * judged.size() + j) * width + i], expected = state[place(e, i)];
+        const double unit = energy_weight(domain, static_cast<int>(i / nodes), centres[c]) / scale;
         verdict.worst = larger_or_nan(verdict.worst, unit * std::abs(found - expected));
         verdict.moved = std::max(verdict.moved, unit * std::abs(expected - before[place(e, i)]));
       }
@@ -334,11 +340,14 @@ step_verdict judge_by(const std::vector<std::int32_t>& centres, const dg_domain&
   return verdict;
 }
 
-}  // namespace
-
-double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
-  return std::sqrt(energy_constant(domain, field, element));
+/// The first column and one that is drawn.
+std::vector<int> judged_columns(int columns, std::uint64_t drawn) {
+  std::vector<int> judged{0};
+  if (columns > 1) judged.push_back(1 + static_cast<int>(drawn % (static_cast<unsigned>(columns) - 1U)));
+  return judged;
 }
+
+}  // namespace
 
 std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t steps) {
   if (!is_small(domain, columns)) return std::min<std::int64_t>(steps, 1);
@@ -385,15 +394,23 @@ step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int c
                                 ? domain.global_elements
                                 : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_work / of_drawn),
                                                            fewest_elements, most_elements_drawn);
-  return judge_by(drawn_elements(domain, steps.end, most, steps.drawn), domain, whole, columns, steps, 0.0);
+  const std::vector<int> judged = judged_columns(columns, steps.drawn);
+  const auto size = static_cast<std::size_t>(domain.state_size());
+  std::vector<double> units;
+  for (const int column : judged)
+    units.push_back(largest_of(domain, steps.end.subspan(static_cast<std::size_t>(column) * size, size)));
+  return judge_by(drawn_elements(domain, steps.end, most, steps.drawn), domain, whole,
+                  {reader_of(domain, steps.begin), reader_of(domain, steps.end), steps.time, steps.dt, steps.drawn},
+                  judged, units);
 }
 
-step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps,
-                               double least) {
-  const auto size = static_cast<std::size_t>(domain.state_size());
-  const double begin = largest_of(domain, steps.begin.first(size)), end = largest_of(domain, steps.end.first(size));
-  return judge_by(one_drawn_element(domain, steps), domain, whole, columns, steps,
-                  larger_or_nan(larger_or_nan(least, begin), end));
+step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, const solver_step& step, double unit) {
+  const std::vector<int> judged = judged_columns(step.solver.columns(), step.drawn);
+  std::vector<double> units;
+  for (const int column : judged) units.push_back(std::ldexp(unit, -column));
+  const readable_steps steps{reader_of(domain, step.solver, &step.begin), reader_of(domain, step.solver, nullptr),
+                             step.time, std::span(&step.dt, 1), step.drawn};
+  return judge_by(one_drawn_element(domain, steps), domain, whole, steps, judged, units);
 }
 
 }  // namespace plaquette::nodal_dg

@@ -16,10 +16,6 @@ namespace plaquette::nodal_dg {
 /// Returns the larger one; NaN where one of them is.
 inline double larger_or_nan(double worst, double x) { return x <= worst || std::isnan(worst) ? worst : x; }
 
-/// Returns what numbers of a field are multiplied with, so that both fields of a wave are of one size: the energy is
-/// half the sum of the squares.
-double energy_weight(const dg_domain& domain, int field, std::int32_t element);
-
 /// A mesh of which every rank has the whole, and which rank has which element.
 struct whole_mesh {
   const simplex_mesh& mesh;
@@ -51,10 +47,18 @@ struct step_verdict {
 /// column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
 
-/// Does it on one drawn element a rank, where the state is not small. Cheap: for many single steps. The unit is the
-/// largest number of both states, and `least` at least. Collective.
-step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps,
-                               double least);
+/// One step of a solver, whose present state is the end.
+struct solver_step {
+  const dg_solver& solver;
+  const dg_snapshot& begin;
+  double time = 0.0, dt = 0.0;  ///< at the beginning
+  std::uint64_t drawn = 0;      ///< as of made_steps
+};
+
+/// Does it on one drawn element a rank, where the state is not small. Cheap: for many single steps; only the elements
+/// that it needs are read. Collective.
+/// \param unit  the largest number of the first column, of both states
+step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, const solver_step& step, double unit);
 
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <cstring>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -84,11 +84,18 @@ std::set<std::int64_t> steps_to_compare(const wave_run& run, const step_plan& pl
   return drawn_steps(begin, end, share, drawn);
 }
 
-/// Compares the step from run.step_begin to run.step_end with the textbook on one drawn element a rank.
-void compare_step(wave_run& run, double time, double dt, std::uint64_t drawn) {
-  const step_verdict verdict =
-      judge_one_element(run.domain, run.whole, run.options.states, {run.step_begin, run.step_end, time, {dt}, drawn},
-                        unit_roundoff(run.options) * run.largest);
+/// The largest number of the solver's state, of all ranks. Collective.
+double largest_number_of(const wave_run& run) {
+  double largest = run.solver->largest(run.domain);
+  run.domain.comm.maximum({&largest, 1});
+  return largest;
+}
+
+/// Compares the step from run.step_begin to the solver's state with the textbook on one drawn element a rank.
+/// \param largest  number of both states
+void compare_step(wave_run& run, double time, double dt, double largest, std::uint64_t drawn) {
+  const step_verdict verdict = judge_one_element(run.domain, run.whole, {*run.solver, *run.step_begin, time, dt, drawn},
+                                                 larger_or_nan(unit_roundoff(run.options) * run.largest, largest));
   run.compared.worst = larger_or_nan(run.compared.worst, verdict.worst);
   ++run.compared.steps;
 }
@@ -96,17 +103,21 @@ void compare_step(wave_run& run, double time, double dt, std::uint64_t drawn) {
 /// Judges the step from run.step_begin to run.step_end and leaves the solver with the end.
 void balance_step(wave_run& run, double time, double dt) {
   const double after = run.solver->time(), u = unit_roundoff(run.options);
-  const step_balance now = run.balancer(*run.solver, run.domain, run.step_begin, run.step_end, time, dt,
+  const step_balance now = run.balancer(*run.solver, run.domain, *run.step_begin, *run.step_end, time, dt,
                                         u * run.largest, u * u * run.energy);
-  run.solver->set_state(run.step_end, after);
+  const bool is_widest = now.moved > 2.0 * run.widest;
+  if (is_widest) {
+    run.solver->restore(*run.step_begin, time);
+    run.read(run.widest_begin);
+  }
+  run.solver->restore(*run.step_end, after);
   run.balance.power = larger_or_nan(run.balance.power, now.power);
   run.balance.states = larger_or_nan(run.balance.states, now.states);
   ++run.balanced;
   keep_largest(run.largest, now.largest);
-  if (!(now.moved > 2.0 * run.widest)) return;
+  if (!is_widest) return;
   run.widest = now.moved;
-  run.widest_begin = run.step_begin;
-  run.widest_end = run.step_end;
+  run.read(run.widest_end);
   run.widest_time = time;
   run.widest_dt = dt;
 }
@@ -130,7 +141,8 @@ bool repeat_steps(wave_run& run, const step_plan& plan) {
   std::set<std::int64_t> compared;
   if (std::ssize(judged) < end - begin) compared = steps_to_compare(run, plan, begin, end, more_draws());
   run.solver->set_state(run.judged.states, run.judged.time);
-  bool is_read = false;  // run.step_begin has what the solver has
+  bool is_kept = false;  // run.step_begin has what the solver has
+  std::optional<double> largest_at_begin;
   for (std::int64_t step = begin; step < end; ++step) {
     const double time = run.solver->time(), dt = run.dt_of(step);
     if (step == run.begin_step) {
@@ -139,37 +151,47 @@ bool repeat_steps(wave_run& run, const step_plan& plan) {
       run.begin.step = step;
     }
     const bool is_balanced = judged.contains(step), is_compared = compared.contains(step);
-    const bool is_judged = is_balanced || is_compared;
-    if (is_judged && !is_read) run.read(run.step_begin);
+    if ((is_balanced || is_compared) && !is_kept) run.solver->save(*run.step_begin);
+    if (is_compared && !largest_at_begin) largest_at_begin = largest_number_of(run);
     run.solver->advance(1, dt);
-    if (is_judged) run.read(run.step_end);
-    if (is_compared) compare_step(run, time, dt, more_draws());
-    if (is_balanced) balance_step(run, time, dt);
-    if (is_judged) std::swap(run.step_begin, run.step_end);
-    is_read = is_judged;
+    std::optional<double> largest_at_end;
+    if (is_compared) {
+      largest_at_end = largest_number_of(run);
+      compare_step(run, time, dt, larger_or_nan(*largest_at_begin, *largest_at_end), more_draws());
+    }
+    if (is_balanced) {
+      run.solver->save(*run.step_end);
+      balance_step(run, time, dt);
+      std::swap(run.step_begin, run.step_end);
+    }
+    is_kept = is_balanced;
+    largest_at_begin = largest_at_end;
     if (step + 1 < end && plan.moments.contains(step + 1 - plan.first)) note_growth(run, run.solver->energy()[0]);
     if (run.app.control.should_stop()) {
-      run.solver->set_state(run.end, end_time);
+      run.solver->restore(*run.kept_end, end_time);
       return false;
     }
   }
   run.repeated += end - begin;
-  run.read(run.step_end);
-  run.same_between = run.same_between && same_bits(run.step_end, run.end) && run.solver->time() == end_time;
-  run.solver->set_state(run.end, end_time);
+  run.same_between =
+      run.same_between && run.solver->is_same(run.domain, *run.kept_end) && run.solver->time() == end_time;
+  run.solver->restore(*run.kept_end, end_time);
   return true;
 }
 
 /// Reads the states that the timed steps ended in, notes their energy, and judges the steps since the last states that
-/// were. What is read again after the energy are the same bits.
+/// were. They begin with the states that were read then. What is there after the energy are the same bits.
 void judge_stretch(wave_run& run, const step_plan& plan) {
+  const counted_seconds judging(run.judging);
+  for (auto* snapshot : {&run.kept_end, &run.step_begin, &run.step_end})
+    if (*snapshot == nullptr) *snapshot = run.solver->new_snapshot(run.domain);
+  run.solver->save(*run.kept_end);
   run.read(run.end);
   const double energy = run.solver->energy()[0], of_states = energy_of(run.domain, run.first_of(run.end), 1)[0];
   run.end_energy = energy;
   const double difference = std::abs(energy - of_states) / std::max(of_states, 1e-300);
   run.energy_difference = larger_or_nan(run.energy_difference, difference);
-  run.read(run.step_end);
-  run.same_between = run.same_between && same_bits(run.step_end, run.end);
+  run.same_between = run.same_between && run.solver->is_same(run.domain, *run.kept_end);
   if (run.judged.states.empty()) {
     run.energy = run.last_energy = energy;
   } else {
@@ -200,18 +222,6 @@ std::int64_t steps_in(wave_run& run, double seconds) {
 
 }  // namespace
 
-bool same_bits(std::span<const double> a, std::span<const double> b) {
-  if (a.size() != b.size()) return false;
-  bool same = true;
-  constexpr std::int64_t block = 1 << 14;
-  const auto size = static_cast<std::int64_t>(a.size());
-#pragma omp parallel for schedule(static) reduction(&& : same)
-  for (std::int64_t first = 0; first < size; first += block)
-    same = same && std::memcmp(a.data() + first, b.data() + first,
-                               static_cast<std::size_t>(std::min(block, size - first)) * sizeof(double)) == 0;
-  return same;
-}
-
 void make_steps(wave_run& run) {
   constexpr double piece = 0.25;  // seconds between two checks for a stop, at least
   run.app.begin("time steps");
@@ -234,6 +244,7 @@ void make_steps(wave_run& run) {
     const bool shortens = run.last_dt != run.dt && at + 1 < run.steps;
     n = std::min(n, shortens ? run.steps - 1 - at : run.steps - at);
     if (checkpoints) n = std::min(n, every - at % every);
+    run.solver->warm_up();
     run.app.world.barrier();
     const stopwatch watch;
     run.solver->advance(n, run.dt_of(at));

@@ -12,7 +12,9 @@
 
 #include "common/app/bit_sum.hpp"
 #include "common/dg/dg_solver.hpp"
+#include "common/dg/exact_solutions.hpp"
 #include "common/io/atomic_file.hpp"
+#include "common/stopwatch.hpp"
 #include "miniapps/nodal-dg/dg_checkpoint.hpp"
 #include "miniapps/nodal-dg/energy_balance.hpp"
 #include "miniapps/nodal-dg/nodal_dg_options.hpp"
@@ -33,6 +35,19 @@ struct states_at {
 struct compared_steps {
   double worst = 0.0;
   std::int64_t steps = 0;
+};
+
+/// Adds the seconds of its life to a number.
+class counted_seconds {
+ public:
+  explicit counted_seconds(double& sum) : sum_(sum) {}
+  counted_seconds(const counted_seconds&) = delete;
+  counted_seconds& operator=(const counted_seconds&) = delete;
+  ~counted_seconds() { sum_ += watch_.seconds(); }
+
+ private:
+  double& sum_;
+  stopwatch watch_;
 };
 
 struct wave_run {
@@ -58,12 +73,14 @@ struct wave_run {
   double last_energy = 0.0, end_energy = 0.0;        ///< of the last moment; of the last timed step
   std::vector<double> widest_begin{}, widest_end{};  ///< of a judged step that changed the state much
   double widest_time = 0.0, widest_dt = 0.0, widest = 0.0;
-  states_at judged{};                                   ///< the end of the last stretch that was made again
-  std::vector<double> end{}, step_begin{}, step_end{};  ///< memory of the repeats
-  std::int64_t repeated = 0;                            ///< steps
-  double energy_difference = 0.0;                       ///< of the solver's energies and those of its states, relative
-  bool same_between = true;  ///< steps made again ended in the same states, and states stayed between them
-  states_at begin{};         ///< of the last steps, which the textbook makes again; see begin_step
+  states_at judged{};         ///< the end of the last stretch that was made again
+  std::vector<double> end{};  ///< memory of the repeats, on the host and where the solver computes
+  std::unique_ptr<dg_snapshot> kept_end{}, step_begin{}, step_end{};
+  double judging = 0.0;            ///< seconds
+  std::int64_t repeated = 0;       ///< steps
+  double energy_difference = 0.0;  ///< of the solver's energies and those of its states, relative
+  bool same_between = true;        ///< steps made again ended in the same states, and states stayed between them
+  states_at begin{};               ///< of the last steps, which the textbook makes again; see begin_step
   std::int64_t begin_step = 0;
   double trial = 0.0;      ///< seconds of a stage in try_speed(), over those of the figure
   double mismatch = 0.0;   ///< of periodic sides
@@ -97,15 +114,16 @@ inline double unit_roundoff(const nodal_dg_options& options) {
 /// State c is the first one times 2^-c: linear equations keep it so to the last bit, and a state that is another's is
 /// seen.
 inline std::vector<double> all_states(const wave_run& run, const std::vector<double>& first) {
-  std::vector<double> states;
-  states.reserve(first.size() * static_cast<std::size_t>(run.options.states));
-  for (int column = 0; column < run.options.states; ++column)
-    for (const double x : first) states.push_back(std::ldexp(x, -column));
+  std::vector<double> states(first.size() * static_cast<std::size_t>(run.options.states));
+  const auto size = static_cast<std::int64_t>(first.size());
+  for (int column = 0; column < run.options.states; ++column) {
+    double* const of_column = states.data() + column * size;
+    const double scale = std::ldexp(1.0, -column);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = 0; i < size; ++i) of_column[i] = scale * first[static_cast<std::size_t>(i)];
+  }
   return states;
 }
-
-/// Returns whether both have the same bits.
-bool same_bits(std::span<const double> a, std::span<const double> b);
 
 /// Notes in run.done which checks have failed so far, those of speed aside. Collective.
 void note_failures(wave_run& run);
