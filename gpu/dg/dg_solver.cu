@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/dg/dg_solver.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,12 +110,135 @@ struct node_energy {
   }
 };
 
+/// One stage of a step that is made of right-hand sides, in double, and the state of the next one.
+template <class T, int fields>
+struct made_stage {
+  const node_values<T, fields>* rhs;        ///< [column][element][node], as all but `state`
+  const node_values<T, fields>* begin;      ///< of the step; null after its first stage
+  node_values<double, fields>*made, *kept;  ///< state and register
+  node_values<T, fields>* state;
+  std::int64_t column_stride, count;  ///< places of a column of `state`; nodes of elements
+  double a, b, dt;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t column = index / count, i = index - column * count;
+    for (int f = 0; f < fields; ++f) {
+      const double before = begin != nullptr ? static_cast<double>(begin[index].f[f]) : made[index].f[f];
+      const double change = dt * static_cast<double>(rhs[index].f[f]);
+      const double k = begin != nullptr ? change : a * kept[index].f[f] + change;
+      const double q = before + b * k;
+      kept[index].f[f] = k;
+      made[index].f[f] = q;
+      state[column * column_stride + i].f[f] = static_cast<T>(q);
+    }
+  }
+};
+
+PLAQUETTE_HOST_DEVICE inline void keep_larger(double& largest, double x) {
+  if (!(x <= largest) && largest == largest) largest = x;  // NaN stays
+}
+
+/// Fields of a wave that go with `first` of the medium, the others with `second`.
+struct field_range {
+  std::int32_t from, to;
+  PLAQUETTE_HOST_DEVICE int constant_of(int field) const { return field >= from && field < to ? 0 : 1; }
+};
+
+/// The differences of the nodes of an element, see step_difference.
+template <class T, int fields>
+struct element_differences {
+  const node_values<double, fields>* made;   ///< [column][element][node]
+  const node_values<T, fields>*begin, *end;  ///< likewise
+  const double* weights;                     ///< [element][2]: roots of first and second
+  double* differences;                       ///< [column][element][3]
+  std::int64_t elements;
+  std::int32_t nodes;
+  field_range of_first;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t element = index % elements;
+    double differs = 0.0, moved = 0.0, largest = 0.0;
+    for (std::int64_t i = index * nodes; i < (index + 1) * nodes; ++i)
+      for (int f = 0; f < fields; ++f) {
+        const double weight = weights[2 * element + of_first.constant_of(f)];
+        const double q = made[i].f[f], first = static_cast<double>(begin[i].f[f]);
+        keep_larger(differs, weight * std::abs(q - static_cast<double>(end[i].f[f])));
+        keep_larger(moved, weight * std::abs(q - first));
+        keep_larger(largest, weight * std::abs(q));
+        keep_larger(largest, weight * std::abs(first));
+      }
+    differences[3 * index] = differs;
+    differences[3 * index + 1] = moved;
+    differences[3 * index + 2] = largest;
+  }
+};
+
+/// The largest number of an element of a column.
+template <class T, int fields>
+struct element_largest {
+  const node_values<T, fields>* state;
+  const double* weights;
+  double* largest;  ///< [element]
+  std::int32_t nodes;
+  field_range of_first;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t element) const {
+    double found = 0.0;
+    for (std::int64_t i = element * nodes; i < (element + 1) * nodes; ++i)
+      for (int f = 0; f < fields; ++f)
+        keep_larger(found,
+                    weights[2 * element + of_first.constant_of(f)] * std::abs(static_cast<double>(state[i].f[f])));
+    largest[element] = found;
+  }
+};
+
+/// 1 for each word of a node that differs between a state and one that was kept.
+template <class T, int fields>
+struct differing_words {
+  const node_values<T, fields>*state, *kept;  ///< [column][place], [column][element][node]
+  std::int64_t column_stride, count;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t i, int column, double* sums) const {
+    constexpr int words = sizeof(node_values<T, fields>) / sizeof(std::uint32_t);
+    const auto* const a = reinterpret_cast<const std::uint32_t*>(state + column * column_stride + i);
+    const auto* const b = reinterpret_cast<const std::uint32_t*>(kept + column * count + i);
+    int differing = 0;
+    for (int w = 0; w < words; ++w) differing += a[w] != b[w] ? 1 : 0;
+    sums[0] += differing;
+  }
+};
+
+/// Gathers numbers of elements, [element of the list][column of the list][field][node].
+template <class T, int fields>
+struct gathered_elements {
+  const node_values<T, fields>* states;
+  const std::int32_t *elements, *columns;  ///< lists
+  double* to;
+  std::int64_t column_stride;  ///< of `states`
+  std::int32_t of_columns, nodes, used;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t pair = index / nodes, n = index - pair * nodes, e = pair / of_columns;
+    const std::int64_t place = columns[pair - e * of_columns] * column_stride + std::int64_t{elements[e]} * nodes + n;
+    for (std::int32_t f = 0; f < used; ++f) to[(pair * used + f) * nodes + n] = static_cast<double>(states[place].f[f]);
+  }
+};
+
 using clock = std::chrono::steady_clock;
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 dg_solver_options::choice automatic_choice(const dg_domain& domain, precision p) {
   return has_fused_stage(domain, p) ? dg_solver_options::choice::fused : dg_solver_options::choice::classic;
 }
+
+/// Where the device has no room for it, on the host.
+template <class T, int fields>
+struct device_snapshot final : dg_snapshot {
+  device_array<node_values<T, fields>> on_device;  ///< [column][element][node]
+  std::vector<node_values<T, fields>> on_host;     ///< likewise
+
+  bool is_on_device() const { return on_host.empty(); }
+};
 
 template <class T, int fields>
 class device_dg_solver final : public dg_solver {
@@ -152,17 +277,17 @@ class device_dg_solver final : public dg_solver {
 
   void set_state(std::span<const double> state, double time) override {
     check_size(state.size());
-    const std::int64_t count = element_nodes();
-    on_host_.resize(static_cast<std::size_t>(count));
-    for (int c = 0; c < columns_; ++c) {
+    for (int c = 0; c < columns_; ++c)
+      in_pieces([&](std::int64_t begin, std::int64_t count, values* numbers) {
 #pragma omp parallel for schedule(static)
-      for (std::int64_t n = 0; n < count; ++n) {
-        const auto i = static_cast<std::size_t>(n);
-        for (int f = 0; f < fields; ++f)
-          on_host_[i].f[f] = f < used_ ? static_cast<T>(state[host_place(c, f, i)]) : T(0);
-      }
-      copy_to_device(queue_, now().data() + c * places_, on_host_.data(), on_host_.size() * sizeof(values));
-    }
+        for (std::int64_t n = 0; n < count; ++n)
+          for (int f = 0; f < fields; ++f)
+            numbers[n].f[f] =
+                f < used_ ? static_cast<T>(state[host_place(c, f, static_cast<std::size_t>(begin + n))]) : T(0);
+        copy_to_device(queue_, now().data() + c * places_ + begin, numbers,
+                       static_cast<std::size_t>(count) * sizeof(values));
+        queue_.synchronize();  // before the numbers of the next piece come
+      });
     fill_bytes(queue_, residual_.data(), 0, residual_.bytes());
     queue_.synchronize();
     time_ = time;
@@ -174,9 +299,7 @@ class device_dg_solver final : public dg_solver {
 
   void right_hand_side(std::span<double> rhs) override {
     check_size(rhs.size());
-    if (rhs_.size() == 0) rhs_ = device_array<values>(queue_, residual_places());
-    fill_bytes(queue_, rhs_.data(), 0, rhs_.bytes());
-    do_stage(rhs_.data(), {0.0, 0.0, 1.0, time_});
+    compute_rhs(time_);
     for (int c = 0; c < columns_; ++c) to_host(rhs_.data() + c * element_nodes(), c, rhs);
   }
 
@@ -199,14 +322,10 @@ class device_dg_solver final : public dg_solver {
   double time() const override { return time_; }
 
   std::vector<double> energy() const override {
-    const bool acoustic = problem_.equations == wave_equations::acoustics;
-    const node_energy<T, fields> body{now().data(),
-                                      mass_.data(),
-                                      energy_constants_.data(),
-                                      places_,
-                                      mesh_.arrays().nodes,
-                                      acoustic ? 0 : (fields == 6 ? 3 : 2),
-                                      acoustic ? 1 : fields};
+    const field_range of_first = fields_of_first();
+    const node_energy<T, fields> body{now().data(), mass_.data(),         energy_constants_.data(),
+                                      places_,      mesh_.arrays().nodes, of_first.from,
+                                      of_first.to};
     const device_array<double> sums(queue_, static_cast<std::size_t>(columns_));
     sum_over<1>(queue_, element_nodes(), columns_, sums.data(), body);
     std::vector<double> result(static_cast<std::size_t>(columns_));
@@ -218,10 +337,174 @@ class device_dg_solver final : public dg_solver {
   dg_timings timings() const override { return timings_; }
   void reset_timings() override { timings_ = {}; }
 
+  std::unique_ptr<dg_snapshot> new_snapshot(const dg_domain&) const override {
+    auto snapshot = std::make_unique<device_snapshot<T, fields>>();
+    try {
+      snapshot->on_device = device_array<values>(queue_, residual_places());
+    } catch (const memory_error&) {
+      snapshot->on_host.resize(residual_places());
+    }
+    return snapshot;
+  }
+  void save(dg_snapshot& to) const override {
+    auto& kept = static_cast<snapshot&>(to);
+    const std::size_t bytes = bytes_of_column();
+    for (int c = 0; c < columns_; ++c) {
+      const values* const from = now().data() + c * places_;
+      if (kept.is_on_device())
+        copy_on_device(queue_, kept.on_device.data() + c * element_nodes(), from, bytes);
+      else
+        copy_to_host(queue_, kept.on_host.data() + c * element_nodes(), from, bytes);
+    }
+  }
+  void restore(const dg_snapshot& from, double time) override {
+    const auto& kept = static_cast<const snapshot&>(from);
+    const std::size_t bytes = bytes_of_column();
+    for (int c = 0; c < columns_; ++c) {
+      values* const to = now().data() + c * places_;
+      if (kept.is_on_device())
+        copy_on_device(queue_, to, kept.on_device.data() + c * element_nodes(), bytes);
+      else
+        copy_to_device(queue_, to, kept.on_host.data() + c * element_nodes(), bytes);
+    }
+    fill_bytes(queue_, residual_.data(), 0, residual_.bytes());
+    queue_.synchronize();
+    time_ = time;
+  }
+  bool is_same(const dg_domain&, const dg_snapshot& as) const override {
+    const auto& kept = static_cast<const snapshot&>(as);
+    if (!kept.is_on_device()) {
+      bool same = true;
+      for (int c = 0; c < columns_; ++c)
+        in_pieces([&](std::int64_t begin, std::int64_t count, values* numbers) {
+          const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(values);
+          copy_to_host(queue_, numbers, now().data() + c * places_ + begin, bytes);
+          same = same && std::memcmp(numbers, kept.on_host.data() + c * element_nodes() + begin, bytes) == 0;
+        });
+      return same;
+    }
+    const device_array<double> sums(queue_, static_cast<std::size_t>(columns_));
+    sum_over<1>(queue_, element_nodes(), columns_, sums.data(),
+                differing_words<T, fields>{now().data(), kept.on_device.data(), places_, element_nodes()});
+    const std::vector<double> differing = on_host(sums);
+    return std::ranges::all_of(differing, [](double words) { return words == 0.0; });
+  }
+  double largest(const dg_domain& domain) const override {
+    if (domain.elements() == 0) return 0.0;
+    const device_array<double> of_element(queue_, static_cast<std::size_t>(domain.elements()));
+    for_each_index(queue_, domain.elements(),
+                   element_largest<T, fields>{now().data(), weights_.data(), of_element.data(), mesh_.arrays().nodes,
+                                              fields_of_first()});
+    double largest = 0.0;
+    for (const double x : on_host(of_element)) keep_larger(largest, x);
+    return largest;
+  }
+  void read_elements(const dg_domain&, const dg_snapshot* from, std::span<const std::int32_t> elements,
+                     std::span<const int> of_columns, std::span<double> to) const override {
+    if (elements.empty()) return;
+    const auto* const kept = static_cast<const snapshot*>(from);
+    const std::int32_t nodes = mesh_.arrays().nodes;
+    if (kept != nullptr && !kept->is_on_device()) {
+      auto next = to.begin();
+      for (const std::int32_t e : elements)
+        for (const int column : of_columns)
+          for (int f = 0; f < used_; ++f)
+            for (std::int32_t n = 0; n < nodes; ++n)
+              *next++ = static_cast<double>(
+                  kept->on_host[static_cast<std::size_t>(column * element_nodes() + std::int64_t{e} * nodes + n)].f[f]);
+      return;
+    }
+    const device_array<std::int32_t> list(queue_, std::vector<std::int32_t>(elements.begin(), elements.end()));
+    const device_array<std::int32_t> columns(queue_, std::vector<std::int32_t>(of_columns.begin(), of_columns.end()));
+    const device_array<double> gathered(queue_, to.size());
+    const gathered_elements<T, fields> body{kept == nullptr ? now().data() : kept->on_device.data(),
+                                            list.data(),
+                                            columns.data(),
+                                            gathered.data(),
+                                            kept == nullptr ? places_ : element_nodes(),
+                                            static_cast<std::int32_t>(of_columns.size()),
+                                            nodes,
+                                            used_};
+    for_each_index(queue_, static_cast<std::int64_t>(elements.size() * of_columns.size()) * nodes, body);
+    copy_to_host(queue_, to.data(), gathered.data(), gathered.bytes());
+  }
+  std::vector<step_difference> repeat_step(const dg_domain& domain, const dg_snapshot& begin, const dg_snapshot& end,
+                                           double time, double dt, std::span<double> first_rhs) override {
+    const auto &first = static_cast<const snapshot&>(begin), &last = static_cast<const snapshot&>(end);
+    if (!has_room_for_steps() || !first.is_on_device() || !last.is_on_device())
+      return dg_solver::repeat_step(domain, begin, end, time, dt, first_rhs);
+    restore(begin, time);
+    for (int s = 0; s < lserk4::stages; ++s) {
+      compute_rhs(time + lserk4::c[s] * dt);
+      if (s == 0)
+        for (int c = 0; c < columns_; ++c) to_host(rhs_.data() + c * element_nodes(), c, first_rhs);
+      const made_stage<T, fields> body{rhs_.data(),     s == 0 ? first.on_device.data() : nullptr,
+                                       made_.data(),    made_register_.data(),
+                                       now().data(),    places_,
+                                       element_nodes(), lserk4::a[s],
+                                       lserk4::b[s],    dt};
+      for_each_index(queue_, static_cast<std::int64_t>(residual_places()), body);
+    }
+    std::vector<step_difference> differences(static_cast<std::size_t>(columns_));
+    const std::int64_t elements = domain.elements();
+    if (elements == 0) return differences;
+    const device_array<double> of_element(queue_, static_cast<std::size_t>(3 * columns_ * elements));
+    for_each_index(
+        queue_, columns_ * elements,
+        element_differences<T, fields>{made_.data(), first.on_device.data(), last.on_device.data(), weights_.data(),
+                                       of_element.data(), elements, mesh_.arrays().nodes, fields_of_first()});
+    const std::vector<double> numbers = on_host(of_element);
+    for (std::size_t i = 0; i < numbers.size(); i += 3) {
+      step_difference& of_column = differences[i / static_cast<std::size_t>(3 * elements)];
+      keep_larger(of_column.differs, numbers[i]);
+      keep_larger(of_column.moved, numbers[i + 1]);
+      keep_larger(of_column.largest, numbers[i + 2]);
+    }
+    return differences;
+  }
+  /// Right-hand sides that nobody reads, for a millisecond or so.
+  void warm_up() override {
+    const int times = kernels_run_on_host() ? 1 : 10;
+    const dg_timings before = timings_;
+    for (int i = 0; i < times; ++i) compute_rhs(time_);
+    queue_.synchronize();
+    timings_ = before;
+  }
+
  private:
+  using snapshot = device_snapshot<T, fields>;
+
   struct stage_numbers {
     double a, b, dt, time;
   };
+
+  /// Fills rhs_; the state stays.
+  void compute_rhs(double time) {
+    if (rhs_.size() == 0) rhs_ = device_array<values>(queue_, residual_places());
+    fill_bytes(queue_, rhs_.data(), 0, rhs_.bytes());
+    do_stage(rhs_.data(), {0.0, 0.0, 1.0, time});
+  }
+  /// Takes the memory of repeat_step once.
+  bool has_room_for_steps() {
+    if (made_.size() > 0) return true;
+    try {
+      device_array<node_values<double, fields>> made(queue_, residual_places());
+      made_register_ = device_array<node_values<double, fields>>(queue_, residual_places());
+      made_ = std::move(made);
+      return true;
+    } catch (const memory_error&) {
+      return false;
+    }
+  }
+  field_range fields_of_first() const {
+    const bool acoustic = problem_.equations == wave_equations::acoustics;
+    return {acoustic ? 0 : (fields == 6 ? 3 : 2), acoustic ? 1 : fields};
+  }
+  std::vector<double> on_host(const device_array<double>& numbers) const {
+    std::vector<double> result(numbers.size());
+    if (!result.empty()) copy_to_host(queue_, result.data(), numbers.data(), numbers.bytes());
+    return result;
+  }
 
   /// Seconds of several stages, shared among the parts as in the last one.
   void share_out(double seconds) {
@@ -236,6 +519,16 @@ class device_dg_solver final : public dg_solver {
   device_array<values>& now() { return state_[present_]; }
   const device_array<values>& now() const { return state_[present_]; }
   std::int64_t element_nodes() const { return std::int64_t{mesh_.arrays().elements} * mesh_.arrays().nodes; }
+  std::size_t bytes_of_column() const { return static_cast<std::size_t>(element_nodes()) * sizeof(values); }
+  /// body(first node, number of nodes, page-locked memory of the host for them) for pieces of a column.
+  template <class Body>
+  void in_pieces(Body&& body) const {
+    constexpr std::int64_t most = 1 << 21;
+    const std::int64_t count = element_nodes(), piece = std::min(count, most);
+    if (on_host_ == nullptr) on_host_ = allocate_pinned(static_cast<std::size_t>(piece) * sizeof(values));
+    for (std::int64_t begin = 0; begin < count; begin += piece)
+      body(begin, std::min(piece, count - begin), reinterpret_cast<values*>(on_host_.get()));
+  }
   std::size_t residual_places() const { return static_cast<std::size_t>(element_nodes() * columns_); }
   std::size_t host_place(int column, int field, std::size_t node) const {
     return static_cast<std::size_t>((std::int64_t{column} * used_ + field) * element_nodes()) + node;
@@ -247,14 +540,13 @@ class device_dg_solver final : public dg_solver {
                                   std::to_string(expected));
   }
   void to_host(const values* from, int column, std::span<double> state) const {
-    const std::int64_t count = element_nodes();
-    on_host_.resize(static_cast<std::size_t>(count));
-    copy_to_host(queue_, on_host_.data(), from, on_host_.size() * sizeof(values));
+    in_pieces([&](std::int64_t begin, std::int64_t count, values* numbers) {
+      copy_to_host(queue_, numbers, from + begin, static_cast<std::size_t>(count) * sizeof(values));
 #pragma omp parallel for schedule(static)
-    for (std::int64_t n = 0; n < count; ++n) {
-      const auto i = static_cast<std::size_t>(n);
-      for (int f = 0; f < used_; ++f) state[host_place(column, f, i)] = static_cast<double>(on_host_[i].f[f]);
-    }
+      for (std::int64_t n = 0; n < count; ++n)
+        for (int f = 0; f < used_; ++f)
+          state[host_place(column, f, static_cast<std::size_t>(begin + n))] = static_cast<double>(numbers[n].f[f]);
+    });
   }
 
   std::unique_ptr<stage_launcher<T, fields>> make_launcher(const dg_domain& domain, const dg_solver_options& options) {
@@ -282,6 +574,9 @@ class device_dg_solver final : public dg_solver {
       constants.push_back(0.5 * domain.geometry[e].jacobian * domain.media[e].second);
     }
     energy_constants_ = device_array<double>(queue_, constants);
+    std::vector<double> weights;
+    for (const medium& m : domain.media) weights.insert(weights.end(), {std::sqrt(m.first), std::sqrt(m.second)});
+    weights_ = device_array<double>(queue_, weights);
   }
   void prepare_sources(const dg_domain& domain) {
     for (const placed_source& source : domain.sources) {
@@ -406,12 +701,13 @@ class device_dg_solver final : public dg_solver {
   mesh_on_device<T> mesh_;
   std::int64_t places_;  ///< of a column
   device_array<values> state_[2], residual_, rhs_, outgoing_;
-  mutable std::vector<values> on_host_;  ///< a column on its way
+  mutable std::shared_ptr<std::byte> on_host_;  ///< nodes on their way
   int present_ = 0;
   double time_ = 0.0;
   dg_timings timings_;
   std::unique_ptr<stage_launcher<T, fields>> launcher_;
-  device_array<double> mass_, energy_constants_, incident_nodes_;
+  device_array<double> mass_, energy_constants_, weights_, incident_nodes_;
+  device_array<node_values<double, fields>> made_, made_register_;  ///< of repeat_step
   std::vector<device_source> sources_;
   std::vector<peer_faces> peers_;
   device_array<sent_face> sent_;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <string>
 
 #include "common/algebra/largest.hpp"
 #include "common/dg/exact_solutions.hpp"
@@ -15,6 +16,7 @@
 #include "common/mesh/box_mesh.hpp"
 #include "cpu_ref/dg/production.hpp"
 #include "cpu_ref/dg/textbook.hpp"
+#include "validation/support/dg_judging.hpp"
 
 namespace plaquette {
 namespace {
@@ -358,6 +360,27 @@ TEST(DgProductionBits, TheRightHandSideLeavesTheStateAlone) {
     solver->get_state(*result);
   }
   EXPECT_EQ(first, second);
+}
+
+TEST(DgProductionJudging, IsTheTextbooks) {
+  for (setting s : systems())
+    for (const char* precision : {"double", "single"}) {
+      SCOPED_TRACE(std::string(precision) + " " + std::to_string(s.dimension));
+      s.order = s.dimension == 3 ? 2 : 4;
+      s.media = s.open = true;
+      const dg_domain domain = make(s, 5);
+      constexpr int columns = 2;
+      auto states = random_state(domain, columns, 6);
+      const bool single = std::string(precision) == "single";
+      if (single)
+        for (double& x : states) x = static_cast<double>(static_cast<float>(x));
+      const auto textbook = cpu::make_textbook_dg_solver(domain, columns);
+      const auto solver = cpu::make_dg_solver(domain, {precision, columns, 2});
+      // Five stages, each a sum of some 3 Np + 4 Nfp terms.
+      const double terms = 3.0 * domain.nodes() + 4.0 * domain.reference.face_nodes;
+      test::expect_judges_alike(*solver, *textbook, domain, states,
+                                40.0 * std::sqrt(terms) * (single ? 0x1p-24 : 0x1p-53));
+    }
 }
 
 TEST(DgProductionErrors, UnusableOptionsAreRefused) {
