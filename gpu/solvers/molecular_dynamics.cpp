@@ -1,8 +1,102 @@
 // SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The twin of cpu_ref/solvers/molecular_dynamics.cpp.
+#include <memory>
+
+#include "common/hmc/molecular_dynamics_of.hpp"
+#include "gpu/blas/basis.hpp"
+#include "gpu/dirac/fermion_force.hpp"
+#include "gpu/fields/random_spinor.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/gauge_force.hpp"
+#include "gpu/gauge/link_arithmetic.hpp"
+#include "gpu/gauge/momenta.hpp"
+#include "gpu/gauge/plaquette.hpp"
 #include "gpu/solvers.hpp"
+#include "gpu/solvers/backend.hpp"
+
 namespace plaquette::gpu {
-std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context&, const plaquette::gauge_configuration&,
-                                                            const hybrid_action&) {
-  throw input_error("hmc: expected --device cpu, found gpu");
+
+namespace {
+
+/// See hmc_backend.
+struct gpu_hmc_backend : solver_backend {
+  using gauge = gauge_configuration;
+  using momenta = gauge_momenta;
+  using leaves = leaf_field;
+  using blocks = clover_configuration;
+  /// Sums of the GPU library have the same bits on one process grid.
+  struct exact_sums {
+    explicit exact_sums(bool) {}
+  };
+
+  static gauge of_host(const plaquette::gauge_configuration& links, const context& ctx) {
+    return import_links(ctx, links);
+  }
+  static plaquette::gauge_configuration to_host(const gauge& links, const context&) { return export_links(links); }
+  static gauge copy_of(const gauge& links) { return gpu::copy_of(links); }
+  static void assign(gauge& to, const gauge& from) { gpu::assign(to, from); }
+  static momenta make_momenta(const context& ctx) { return momenta(ctx); }
+  static leaves make_leaves(const context& ctx) { return leaves(ctx); }
+  static void clear(momenta& p) { gpu::clear(p); }
+  static void clear(leaves& z) { gpu::clear(z); }
+  static void combine(momenta& p, double a, const momenta& f, double b) { gpu::combine(p, a, f, b); }
+  static void reunitarise(gauge& links, const context&) { gpu::reunitarise(links); }
+  static void finish(const context& ctx) { ctx.queue().synchronize(); }
+
+  static void move_links(gauge& links, const momenta& p, double step, const context&) {
+    gpu::move_links(links, p, step);
+  }
+  static void refresh_momenta(momenta& p, std::uint64_t seed, std::uint64_t index, const context&) {
+    gpu::refresh_momenta(p, seed, index);
+  }
+  static void random_spinor(field<double>& x, int column, std::uint64_t seed, std::uint64_t index, const context&) {
+    gpu::random_spinor(x, column, seed, index);
+  }
+  static double kinetic_energy_difference(const momenta& after, const momenta& before, const context&) {
+    return gpu::kinetic_energy_difference(after, before);
+  }
+  static force_size size_of_force(const momenta& f, const context&) { return gpu::size_of_force(f); }
+  static void add_gauge_force(momenta& p, const gauge& links, const loop_action& action, double step, const context&) {
+    gpu::add_gauge_force(p, links, action, step);
+  }
+  static double action_difference(const gauge& after, const gauge& before, const loop_action& action, const context&) {
+    return gpu::action_difference(after, before, action);
+  }
+  static blocks diagonal_blocks(const gauge& links, const fermion_action& action, const context&) {
+    blocks a = make_clover_term(links, action);
+    add_to_diagonal(a, action.diagonal());
+    return a;
+  }
+  static blocks inverse(const blocks& a) { return gpu::inverse(a); }
+  static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context&) {
+    return gpu::log_determinant_difference(after, before, parity);
+  }
+  static void add_determinant_leaves(leaves& z, const fermion_action& action, const blocks& inverse, int parity,
+                                     double factor, const context&) {
+    gpu::add_determinant_leaves(z, action, inverse, parity, factor);
+  }
+  static void add_leaves(leaves& z, const fermion_action& action, const field<double>& x, const field<double>& y,
+                         double factor, const context&) {
+    gpu::add_leaves(z, action, x, y, factor);
+  }
+  static void add_hopping_force(momenta& p, const gauge& links, const fermion_action& action, const field<double>& x,
+                                const field<double>& y, double step, const context&) {
+    gpu::add_hopping_force(p, links, action, x, y, step);
+  }
+  static void add_clover_force(momenta& p, const gauge& links, const leaves& z, double step, const context&) {
+    gpu::add_clover_force(p, links, z, step);
+  }
+  static plaquettes measure_plaquettes(const gauge& links, const context&) { return gpu::measure_plaquettes(links); }
+  static double distance_from_su3(const gauge& links, const context&) { return gpu::distance_from_su3(links); }
+};
+
+}  // namespace
+
+std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx,
+                                                            const plaquette::gauge_configuration& links,
+                                                            const hybrid_action& action) {
+  return std::make_unique<molecular_dynamics_of<gpu_hmc_backend>>(ctx, links, action);
 }
+
 }  // namespace plaquette::gpu
