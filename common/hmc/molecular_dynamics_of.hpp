@@ -186,7 +186,10 @@ class molecular_dynamics_of final : public molecular_dynamics {
     for (const factor_state& f : factors_) all.push_back(f.work);
     return all;
   }
-  plaquettes measure_plaquettes() override { return Backend::measure_plaquettes(links_, context_); }
+  plaquettes measure_plaquettes() override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    return Backend::measure_plaquettes(links_, context_);
+  }
   double distance_from_su3() override { return Backend::distance_from_su3(links_, context_); }
   void finish() override { Backend::finish(context_); }
 

@@ -67,7 +67,9 @@ void declare_action(command_line& line, hmc_options& options, raw_options& raw) 
   line.integer("--flavours", raw.flavours, "Degenerate quarks, an even number; 0: links alone", 0, 16);
   line.custom(
       "--splitting", "MU,MU,...", "none",
-      [&raw](const std::string& text, const std::string& option) { raw.splitting = parse_real_list(text, option, 0); },
+      [&raw](const std::string& text, const std::string& option) {
+        raw.splitting = parse_real_list(text, option, 1 + static_cast<std::size_t>(std::ranges::count(text, ',')));
+      },
       "Twisted masses, ascending, that split the determinant in factors (Hasenbusch)");
 }
 

@@ -73,6 +73,17 @@ def run(*arguments, ranks=1, program=SOLVER, **options):
                                  stderr=subprocess.PIPE, timeout=240, **options))
 
 
+def replaced(arguments, *options):
+    """Arguments in which options, each followed by its value, have other values: `"--seed", 6`."""
+    result = list(arguments)
+    for option, value in zip(options[::2], options[1::2]):
+        if option in result:
+            result[result.index(option) + 1] = value
+        else:
+            result += [option, value]
+    return result
+
+
 class Started(subprocess.Popen):
     """A program that runs during the test; it does not outlive a minute, nor its `with` block."""
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-hmc that cheats: it fails. The same program passes if PLAQUETTE_CHEAT is not set."""
+import os
+import unittest
+from unittest import mock
+
+from harness import FAILED, MPIEXEC, SUCCESS, CommandLineTest, replaced, run
+
+PROGRAM = os.environ["PLAQUETTE_CHEATING_HMC"]
+DEVICE = os.environ.get("PLAQUETTE_CHEATING_DEVICE", "cpu")
+ON_DEVICE = [] if DEVICE == "cpu" else ["--device", DEVICE, "--tune", "off"]
+LINKS = ["--lattice", "4x4x4x4", "--flavours", "0", "--beta", "5.5", "--start", "heatbath:5.5:5", "--integrator",
+         "omelyan:6(gauge)", "--seed", "3", "--force", *ON_DEVICE]
+QUARKS = ["--lattice", "4x4x4x4", "--beta", "5.6", "--csw", "1.76", "--kappa", "0.13", "--start", "heatbath:5.6:5",
+          "--integrator", "omelyan:4(det,light) omelyan:1(gauge)", "--tau", "0.5", "--trajectories", "1", "--seed", "3",
+          "--force", *ON_DEVICE]
+
+
+class HmcCheats(CommandLineTest):
+    def run_as(self, cheat, *arguments, **options):
+        with mock.patch.dict(os.environ, PLAQUETTE_CHEAT=cheat):
+            return run(*arguments, program=PROGRAM, **options)
+
+    def fails(self, cheat, check, *arguments, **options):
+        result = self.run_as(cheat, *arguments, **options)
+        self.assertEqual(result.status, FAILED, f"{cheat}\n{result.out}{result.err}")
+        failed = [line for line in result.out.splitlines() if line.endswith("FAILED")]
+        self.assertTrue(any(line.startswith(check) for line in failed), f"{cheat}: {failed}")
+        self.assertIn("VERIFIED   FAILED", result.out)
+
+    def passes(self, *arguments, **options):
+        result = self.run_as("", *arguments, **options)
+        self.assertEqual(result.status, SUCCESS, result.out + result.err)
+
+    def test_honest_runs_pass(self):
+        self.passes(*LINKS, "--trajectories", "3")
+        self.passes(*QUARKS)
+
+    def test_trajectories_that_were_not_made(self):
+        self.fails("no-trajectory", "trajectories whose links moved", *LINKS, "--trajectories", "2")
+
+    def test_steps_that_were_not_made(self):
+        for cheat in ("fewer-steps", "short-tau"):
+            self.fails(cheat, "companion: every operation", *LINKS, "--trajectories", "1")
+
+    def test_the_dh_of_another_trajectory(self):
+        self.fails("other-dh", "trajectories with the dH of another", *LINKS, "--trajectories", "2")
+
+    def test_links_that_are_not_put_back(self):
+        coarse = [*replaced(LINKS, "--integrator", "leapfrog:3(gauge)"), "--trajectories", "4"]
+        self.assertIn("  no  ", self.run_as("", *coarse).out)
+        self.fails("always-accept", "trajectories whose links moved", *coarse)
+
+    def test_the_noise_of_another_seed(self):
+        self.fails("other-noise", "momenta of the drawn trajectory", *LINKS, "--trajectories", "1")
+
+    def test_a_clock_that_goes_half_as_fast(self):
+        self.fails("slow-clock", "seconds by two clocks", *LINKS, "--trajectories", "1")
+
+    def test_another_quark(self):
+        self.fails("heavier", "systems of the end", *QUARKS)
+
+    def test_forces_that_are_off_or_left_out(self):
+        for cheat in ("force", "one-force"):
+            self.fails(cheat, "companion: every operation", *QUARKS)
+
+    def test_a_determinant_that_is_left_out(self):
+        self.fails("no-determinant", "dH of the drawn trajectory, by the textbook", *QUARKS)
+
+    def test_systems_that_are_not_solved(self):
+        self.fails("loose", "systems of the last force", *QUARKS)
+
+    @unittest.skipUnless(MPIEXEC and DEVICE == "cpu", "one rank")
+    def test_the_same_on_two_ranks(self):
+        self.passes(*LINKS, "--trajectories", "2", ranks=2)
+        self.fails("no-trajectory", "trajectories whose links moved", *LINKS, "--trajectories", "2", ranks=2)
+        self.fails("heavier", "systems of the end", *QUARKS, ranks=2)
+
+
+if __name__ == "__main__":
+    unittest.main()

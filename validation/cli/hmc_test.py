@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""plaquette-hmc: the same bits from a chain in one run or several and on any ranks, whole files, plain refusals."""
+import json
+import os
+import signal
+import unittest
+
+import harness
+from harness import INTERRUPTED, MPIEXEC, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, replaced
+from json_schema import errors
+
+PROGRAM = os.environ["PLAQUETTE_HMC"]
+LINKS = ["--lattice", "4x4x4x4", "--flavours", "0", "--beta", "5.7", "--start", "heatbath:5.7:10", "--integrator",
+         "omelyan:8(gauge)", "--seed", "5"]
+QUARKS = ["--lattice", "4x4x2x4", "--beta", "5.4", "--csw", "1.5", "--kappa", "0.13", "--splitting", "0.4", "--start",
+          "heatbath:5.4:10", "--tau", "0.3", "--integrator", "omelyan:2(light) omelyan:1(det,heavy) omelyan:2(gauge)",
+          "--seed", "5"]
+
+
+def run(*arguments, **options):
+    return harness.run(*arguments, program=PROGRAM, **options)
+
+
+class HmcTest(CommandLineTest):
+    def made(self, *arguments, **options):
+        result = run(*arguments, **options)
+        self.assertEqual(result.status, SUCCESS, result.out + result.err)
+        self.assertTrue(result.last_line().startswith("VERIFIED   PASSED"), result.out)
+        return result
+
+    def refused(self, *arguments):
+        result = run(*arguments)
+        self.assertEqual(result.status, UNUSABLE, result.out + result.err)
+        lines = result.err.rstrip("\n").split("\n")
+        self.assertEqual(len(lines), 1, result.err)
+        self.assertTrue(lines[0].startswith("plaquette-hmc: "), result.err)
+        return lines[0]
+
+    def numbers(self, name):
+        """The history without its seconds."""
+        with open(self.path(name), encoding="ascii") as file:
+            rows = [line.rstrip("\n").split(",") for line in file]
+        return [row[:4] + row[5:] for row in rows]
+
+    def links_of(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read().partition(b"END_HEADER\n")[2]
+
+
+class Bits(HmcTest):
+    def test_a_chain_in_two_runs_is_the_chain_of_one(self):
+        for number, action in enumerate((LINKS, QUARKS)):
+            def chain(name, trajectories, store):
+                self.made(*action, "--trajectories", trajectories, "--history", self.path(name), "--store",
+                          self.path(store), "--output", self.path(store + "-links"), "--save-every", 3, "--force")
+            chain(f"whole{number}.csv", 3, f"a{number}")
+            chain(f"part{number}.csv", 1, f"b{number}")
+            chain(f"rest{number}.csv", 3, f"b{number}")
+            self.assertEqual(self.numbers(f"rest{number}.csv"), self.numbers(f"whole{number}.csv"))
+            self.assertEqual(self.links_of(f"b{number}-links.000003"), self.links_of(f"a{number}-links.000003"))
+
+    @unittest.skipUnless(MPIEXEC, "one rank")
+    def test_reproducible_chains_have_the_same_bits_on_one_two_and_four_ranks(self):
+        for ranks in (1, 2, 4):
+            self.made(*replaced(QUARKS, "--lattice", "4x4x4x4"), "--trajectories", 5, "--reproducible", "--history",
+                      self.path(f"{ranks}.csv"), "--output", self.path(f"{ranks}"), "--save-every", 5, ranks=ranks)
+        for ranks in (2, 4):
+            self.assertEqual(self.numbers(f"{ranks}.csv"), self.numbers("1.csv"))
+            self.assertEqual(self.links_of(f"{ranks}.000005"), self.links_of("1.000005"))
+
+    @unittest.skipUnless(MPIEXEC, "one rank")
+    def test_a_trajectory_on_two_ranks_is_that_of_one(self):
+        for ranks in (1, 2):
+            self.made(*replaced(QUARKS, "--lattice", "4x4x4x4"), "--trajectories", 1, "--cg-force-tolerance", "1e-9", "--history",
+                      self.path(f"{ranks}.csv"), ranks=ranks)
+        one, two = (self.numbers(f"{ranks}.csv")[1] for ranks in (1, 2))
+        self.assertAlmostEqual(float(one[1]), float(two[1]), delta=1e-6)
+        self.assertAlmostEqual(float(one[3]), float(two[3]), delta=1e-8)
+
+
+class Solvers(HmcTest):
+    def test_solvers_and_precisions_make_the_same_trajectory(self):
+        dh = {}
+        for solver in ("cg-double", "cg-single", "cg-half", "bicgstab-double", "bicgstab-single", "bicgstab-half"):
+            self.made(*QUARKS, "--solvers", solver, "--trajectories", 1, "--cg-force-tolerance", "1e-8",
+                      "--force-tolerance", "1e-8", "--history", self.path(f"{solver}.csv"))
+            dh[solver] = float(self.numbers(f"{solver}.csv")[1][1])
+        for solver, value in dh.items():
+            self.assertAlmostEqual(value, dh["cg-double"], delta=1e-5, msg=solver)
+
+
+class Stops(HmcTest):
+    def test_a_stop_inside_a_trajectory_leaves_the_chain_as_it_was(self):
+        long = [*replaced(LINKS, "--integrator", "omelyan:400(gauge)"), "--trajectories", "3", "--store", self.path("store"),
+                "--history", self.path("h.csv")]
+        with harness.start(*long, program=PROGRAM) as process:
+            out = harness.read_until(process, "  yes  ")
+            process.send_signal(signal.SIGTERM)
+            result = harness.ended(process, out)
+        self.assertEqual(result.status, INTERRUPTED, result.out + result.err)
+        self.made(*long)
+        stopped = self.numbers("h.csv")
+        self.made(*long[:-4], "--history", self.path("whole.csv"))
+        self.assertEqual(stopped, self.numbers("whole.csv"))
+
+
+class Refusals(HmcTest):
+    def test_options_that_cannot_be(self):
+        for arguments, text in ((["--flavours", "3"], "even number"),
+                                (["--flavours", "0", "--kappa", "0.1"], "expected quarks"),
+                                (["--splitting", "0.3,0.2"], "above the one before"),
+                                (["--integrator", "euler:2(gauge)"], "euler"),
+                                (["--integrator", "omelyan:0(gauge,light)"], "steps"),
+                                (["--integrator", "omelyan:2(gauge)"], "terms"),
+                                (["--solvers", "gmres"], "gmres"),
+                                (["--solvers", "cg,cg,cg"], "one for each"),
+                                (["--reproducible", "--solvers", "cg-single"], "cg-double"),
+                                (["--tau", "0"], "--tau"),
+                                (["--c1", "-0.3", "--gauge-anisotropy", "2"], "isotropic"),
+                                (["--save-every", "2"], "--output")):
+            self.assertIn(text, self.refused("--lattice", "4x4x4x4", *arguments), arguments)
+
+    def test_a_chain_that_is_continued_with_another_action_or_other_links(self):
+        self.made(*LINKS, "--trajectories", 1, "--store", self.path("store"))
+        self.assertIn("beta", self.refused(*replaced(LINKS, "--beta", "5.8"), "--trajectories", 2, "--store", self.path("store")))
+        self.assertIn("seed", self.refused(*replaced(LINKS, "--seed", "6"), "--trajectories", 2, "--store", self.path("store")))
+        self.assertIn("integrator", self.refused(*replaced(LINKS, "--integrator", "omelyan:9(gauge)"), "--trajectories", 2,
+                                                 "--store", self.path("store")))
+        self.assertIn("at most 0", self.refused(*LINKS, "--trajectories", 0, "--store", self.path("store")))
+        with open(self.path("text"), "w", encoding="ascii") as file:
+            file.write("no chain\n")
+        self.assertIn("no LIME file", self.refused(*LINKS, "--trajectories", 1, "--store", self.path("text")))
+
+
+class Report(HmcTest):
+    def test_the_report_meets_the_schema(self):
+        self.made(*QUARKS, "--trajectories", 1, "--json", self.path("r.json"))
+        with open(self.path("r.json"), encoding="utf-8") as file, open(SCHEMA, encoding="utf-8") as schema:
+            report = json.load(file)
+            self.assertEqual(errors(report, json.load(schema)), [])
+        self.assertEqual(len(report["observables"]["dh"]), 1)
+        self.assertEqual(report["parameters"]["twisted_masses"], [0.0, 0.4])
+        self.assertIn("trajectory", [draw["of"] for draw in report["draws"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
