@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/dirac/clover_term.hpp"
+#include "gpu/dirac/fermion_force.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fixing.hpp"
 #include "gpu/gauge/gauge_force.hpp"
@@ -357,6 +358,64 @@ TEST(GpuGaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRankOnEveryGrid) {
       }
       return std::vector{export_links(momenta), export_links(links)};
     });
+}
+
+/// Complex phases of the boundary, and coefficients that differ by direction.
+fermion_action anisotropic_action() {
+  fermion_action action{0.2, 1.3, 0.9, 2.5, 1.1};
+  action.boundary_phase = {complex<double>{0.6, 0.8}, complex<double>{1, 0}, complex<double>{-0.8, 0.6},
+                           complex<double>{-1, 0}};
+  return action;
+}
+
+gpu::clover_configuration blocks_of(const gpu::gauge_configuration& links, const fermion_action& action) {
+  auto a = make_clover_term(links, action);
+  add_to_diagonal(a, action.diagonal());
+  return a;
+}
+
+TEST(GpuFermionForceOnRanks, HasTheBitsOfOneRankOnEveryGrid) {
+  const fermion_action action = anisotropic_action();
+  expect_the_bits_of_one_rank([&](const gpu::context& ctx) {
+    const auto links = weak_field_configuration(ctx, 0.2, 54);
+    const auto x = random_columns(ctx, 2, 55), y = random_columns(ctx, 2, 57);
+    auto hops = random_momenta(ctx, 50, 2), clover = random_momenta(ctx, 50, 3);
+    add_hopping_force(hops, links, action, x, y, 0.1);
+    gpu::leaf_field z(ctx);
+    clear(z);
+    add_leaves(z, action, x, y, 0.7);
+    add_determinant_leaves(z, action, inverse(blocks_of(links, action)), 1, 1.0);
+    add_clover_force(clover, links, z, 0.1);
+    return std::vector{export_links(hops), export_links(clover)};
+  });
+}
+
+TEST(GpuLogDeterminantOnRanks, AgreesWithOneRankAndNamesTheSite) {
+  const fermion_action action = anisotropic_action();
+  for_each_grid([&](const gpu::context& ctx, const gpu::context& alone) {
+    const auto on = [&](const gpu::context& c, std::uint64_t seed) {
+      return blocks_of(weak_field_configuration(c, 0.2, seed), action);
+    };
+    for (const int parity : {0, 1}) {
+      const double expected = log_determinant(on(alone, 54), parity);
+      // Sums over half of the sites, in another order.
+      const double rounding = 0x1p-52 * static_cast<double>(ctx.geometry().global_volume());
+      EXPECT_NEAR(log_determinant(on(ctx, 54), parity), expected, rounding * std::abs(expected)) << describe(ctx);
+      EXPECT_NEAR(log_determinant_difference(on(ctx, 54), on(ctx, 58), parity),
+                  log_determinant_difference(on(alone, 54), on(alone, 58), parity), rounding * std::abs(expected));
+    }
+    auto a = export_clover(on(ctx, 54));
+    const extents& lattice = ctx.geometry().global();
+    coordinate x;
+    const coordinate wrong{1, lattice[1] - 1, 0, lattice[3] - 1};  // odd
+    if (ctx.geometry().holds(wrong, x)) a(x).chirality[0].diagonal[3] = -100.0;
+    try {
+      log_determinant(import_clover(ctx, a), parity(wrong));
+      ADD_FAILURE() << describe(ctx);
+    } catch (const input_error& e) {
+      EXPECT_NE(std::string(e.what()).find("(1, " + std::to_string(wrong[1]) + ", 0, "), std::string::npos) << e.what();
+    }
+  });
 }
 
 TEST(GpuMomentaOnRanks, HaveTheBitsOfOneRankOnEveryGridAndItsMeasures) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_ref/dirac/fermion_force.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_fixing.hpp"
@@ -161,6 +162,72 @@ TEST(GaugeForceOnRanks, AndMovedLinksHaveTheBitsOfOneRank) {
       }
       return links;
     });
+}
+
+/// Complex phases of the boundary, and coefficients that differ by direction.
+fermion_action anisotropic_action() {
+  fermion_action action{0.2, 1.3, 0.9, 2.5, 1.1};
+  action.boundary_phase = {complex<double>{0.6, 0.8}, complex<double>{1, 0}, complex<double>{-0.8, 0.6},
+                           complex<double>{-1, 0}};
+  return action;
+}
+
+clover_configuration blocks_of(const gauge_configuration& links, const fermion_action& action) {
+  auto a = make_clover_term(links, action);
+  add_to_diagonal(a, action.diagonal());
+  return a;
+}
+
+TEST(FermionForceOnRanks, HasTheBitsOfOneRankOnEveryGrid) {
+  const fermion_action action = anisotropic_action();
+  const auto parts = all_grids(communicator::world(), {{4, 4, 4, 8}, {4, 6, 2, 8}, {6, 4, 12, 4}});
+  for (const bool of_hops : {true, false})
+    expect_the_same_bits_on(parts, [&](const lattice_geometry& geometry, const communicator& comm) {
+      const context ctx(geometry, comm, 1);
+      const auto links = weak_field_configuration(geometry, 0.2, 38, comm);
+      field<double> x(ctx, field_shape{}), y = like(x);
+      import_column(x, 0, random_spinor(geometry, 39, 0, comm));
+      import_column(y, 0, random_spinor(geometry, 39, 1, comm));
+      gauge_momenta momenta = random_momenta(geometry, 37, 2, comm);
+      if (of_hops) {
+        add_hopping_force(momenta, links, action, x, y, 0.1);
+      } else {
+        leaf_field z(geometry);
+        add_leaves(z, action, x, y, 0.7);
+        add_determinant_leaves(z, action, inverse(blocks_of(links, action)), 1, 1.0);
+        add_clover_force(momenta, links, z, 0.1, comm);
+      }
+      exchange_ghosts(momenta, comm);
+      return momenta;
+    });
+}
+
+TEST(LogDeterminantOnRanks, AgreesWithOneRankAndNamesTheSite) {
+  const auto world = communicator::world();
+  const fermion_action action = anisotropic_action();
+  const auto on = [&](const lattice_geometry& geometry, const communicator& comm, std::uint64_t seed) {
+    return blocks_of(weak_field_configuration(geometry, 0.2, seed, comm), action);
+  };
+  const lattice_geometry whole({4, 4, 4, 8});
+  for (const lattice_geometry& part : all_grids(world, {whole.global()}))
+    for (const int parity : {0, 1}) {
+      const double expected = log_determinant(on(whole, {}, 38), parity, {});
+      // 256 sites in another order.
+      EXPECT_NEAR(log_determinant(on(part, world, 38), parity, world), expected, 256 * 0x1p-52 * std::abs(expected));
+      EXPECT_NEAR(log_determinant_difference(on(part, world, 38), on(part, world, 40), parity, world),
+                  log_determinant_difference(on(whole, {}, 38), on(whole, {}, 40), parity, {}),
+                  256 * 0x1p-52 * std::abs(expected));
+      auto a = on(part, world, 38);
+      coordinate x;
+      if (part.holds({1, 3, 0, 7}, x)) a(x).chirality[0].diagonal[3] = -100.0;
+      if (parity == 0) continue;
+      try {
+        log_determinant(a, parity, world);
+        ADD_FAILURE();
+      } catch (const input_error& e) {
+        EXPECT_NE(std::string(e.what()).find("(1, 3, 0, 7)"), std::string::npos) << e.what();
+      }
+    }
 }
 
 TEST(MomentaOnRanks, HaveTheBitsOfOneRankOnEveryGrid) {
