@@ -8,18 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <vector>
 
-#include "common/algorithms/conjugate_gradients.hpp"
 #include "common/error.hpp"
-#include "cpu_ref/blas/basis.hpp"
-#include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
-#include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/momenta.hpp"
+#include "validation/support/even_odd_quarks.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -284,65 +280,6 @@ TEST(LogDeterminant, SaysWhereThereIsNone) {
 
 // --- Even-odd pseudofermions -----------------------------------------------------------------------------------------
 
-/// Two flavours on the even sites, (Q^2 + mu^2)^-1 with Q = gamma_5 Mhat, of one set of links.
-class even_odd_quarks {
- public:
-  even_odd_quarks(const context& ctx, const gauge_configuration& links, const fermion_action& action, double mu)
-      : full_(std::make_shared<const wilson_clover<double>>(ctx, links, action)),
-        schur_(full_, schur_kind::asymmetric),
-        mu2_(mu * mu) {}
-
-  /// Computes out = (Q^2 + mu^2) in.
-  void apply(field<double>& out, const field<double>& in) const {
-    field<double> image = like(in);
-    schur_.apply(image, in);
-    schur_.apply_dagger(out, image);
-    const complex<double> shift{mu2_, 0.0};
-    axpy(out, make_scalars(in, std::span(&shift, 1)), in);
-  }
-  void apply_dagger(field<double>& out, const field<double>& in) const { apply(out, in); }
-  /// Returns (Q^2 + mu^2)^-1 phi.
-  field<double> solve(const field<double>& phi) const {
-    field<double> x = like(phi);
-    stopping_rule rule;
-    rule.tolerance = 1e-14;
-    rule.limit = 2000;
-    rule.guess_is_zero = true;
-    zero(x);
-    conjugate_gradients(*this, x, phi, rule);
-    return x;
-  }
-  double action(const field<double>& phi) const { return dot(phi, solve(phi))[0].re; }
-
-  /// Adds to the force, and to the leaves, of `weight` times the action.
-  void add_force(gauge_momenta& momenta, leaf_field& z, const gauge_configuration& links, const field<double>& phi,
-                 double weight) const {
-    const field<double> x = solve(phi);
-    field<double> y = like(phi), rotated = like(phi);
-    schur_.apply(y, x);
-    gamma5(rotated, y);
-    field<double> all_x = on_all_sites(x), all_y = like(all_x);
-    gamma5(all_y, on_all_sites(rotated));
-    const complex<double> w{weight, 0.0};
-    scale(all_x, make_scalars(all_x, std::span(&w, 1)));
-    add_hopping_force(momenta, links, full_->action(), all_x, all_y, 1.0);
-    add_leaves(z, full_->action(), all_x, all_y, 1.0);
-  }
-
- private:
-  /// Returns A_oo^-1 D_oe / 2 of it on the odd sites.
-  field<double> on_all_sites(const field<double>& even) const {
-    field<double> all(even.get_context(), field_shape{}), none = like(all);
-    zero(none);
-    schur_.reconstruct_solution(all, even, none);
-    return all;
-  }
-
-  std::shared_ptr<const wilson_clover<double>> full_;
-  schur_wilson_clover<double> schur_;
-  double mu2_;
-};
-
 TEST(EvenOddForce, IsTheDerivativeOfTheAction) {
   const lattice_geometry geometry({4, 2, 4, 4});
   const context ctx(geometry, alone);
@@ -354,11 +291,11 @@ TEST(EvenOddForce, IsTheDerivativeOfTheAction) {
       const fermion_action action = fermion_action::isotropic(0.1, csw);
       gauge_momenta force(geometry);
       leaf_field z(geometry);
-      even_odd_quarks(ctx, links, action, mu).add_force(force, z, links, phi, 0.7);
+      validation::even_odd_quarks(ctx, links, action, mu).add_force(force, z, links, phi, 0.7);
       add_clover_force(force, links, z, 1.0, alone);
       // Solves to 1e-14 of actions of some 10^3, divided by t = 1e-3.
       expect_derivative(links, force, 1e-8, [&](const gauge_configuration& u) {
-        return 0.7 * even_odd_quarks(ctx, u, action, mu).action(phi);
+        return 0.7 * validation::even_odd_quarks(ctx, u, action, mu).action(phi);
       });
     }
 }
