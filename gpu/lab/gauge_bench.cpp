@@ -11,6 +11,7 @@
 
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/clover_term.hpp"
+#include "gpu/dirac/fermion_force.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fixing.hpp"
 #include "gpu/gauge/gauge_force.hpp"
@@ -18,6 +19,7 @@
 #include "gpu/gauge/gradient_flow.hpp"
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/link_smearing.hpp"
+#include "gpu/gauge/momenta.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
 #include "gpu/lab/kernel_bench.hpp"
@@ -63,14 +65,36 @@ int lab::bench_gauge(const bench_words& words) {
        [&] { gpu::gauge_fixed(links, gauge_condition::landau, {1e-30, 10, 1.7}); });
   gpu::gauge_momenta momenta = gpu::copy_of(links);
   fill_bytes(ctx.queue(), momenta.sites().begin, 0, static_cast<std::size_t>(2 * momenta.parity_bytes()));
+  time("momenta", 5, links_bytes, [&] { gpu::refresh_momenta(momenta, 7, n++); });
+  time("kinetic energy", 5, links_bytes, [&] { gpu::kinetic_energy(momenta); });
+  time("size of a force", 5, links_bytes, [&] { gpu::size_of_force(momenta); });
   time("force, plaquettes", 5, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {6.0}, 0.1); });
   time("force, rectangles too", 2, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {2.3, -0.331}, 0.1); });
+  time("mean rectangle", 2, links_bytes, [&] { gpu::mean_rectangle(links); });
   auto moving = gpu::copy_of(links);
   time("moving links", 5, 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
   auto term = gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5));
   time("clover term", 5, 2 * links_bytes, [&] { gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5)); });
   gpu::add_to_diagonal(term, 4.1);
   time("clover inverse", 5, 2 * links_bytes, [&] { gpu::inverse(term); });
+  {  // forces of quarks: a pair of spinors, and leaves of six matrices a site
+    const fermion_action action = fermion_action::isotropic(0.1, 1.5);
+    gpu::field<double> x(ctx, {4, 3, site_subset::full, 1}), y = like(x);
+    gpu::random_spinors(x, 8);
+    gpu::random_spinors(y, 9);
+    gpu::leaf_field z(ctx);
+    clear(z);
+    const double leaf_bytes = 1.5 * links_bytes;
+    time("force, hops", 5, 3 * links_bytes + 2 * spinor_bytes,
+         [&] { gpu::add_hopping_force(momenta, links, action, x, y, 0.1); });
+    time("leaves", 5, 2 * leaf_bytes + 2 * spinor_bytes, [&] { gpu::add_leaves(z, action, x, y, 1.0); });
+    const auto inverse = gpu::inverse(term);
+    time("leaves of log det", 5, leaf_bytes + 0.5 * links_bytes,
+         [&] { gpu::add_determinant_leaves(z, action, inverse, 1, 1.0); });
+    time("force, gather of leaves", 3, 3 * links_bytes + leaf_bytes,
+         [&] { gpu::add_clover_force(momenta, links, z, 0.1); });
+    time("log det", 3, 0.5 * links_bytes, [&] { gpu::log_determinant(inverse, 1); });
+  }
   gpu::field<double> s(ctx, {4, 3, site_subset::full, 12});
   time("12 random spinors", 2, 12 * spinor_bytes, [&] { gpu::random_spinors(s, 5); });
   time("pion", 5, 12 * spinor_bytes, [&] { gpu::pion_correlator(s); });
