@@ -115,18 +115,18 @@ PLAQUETTE_HOST_DEVICE constexpr spinor<double> in_degrand_rossi_basis(const spin
   return result;
 }
 
-/// Adds the spin pairs of X Y^+ that pauli_trace<k> reads; spinors of the DeGrand-Rossi basis.
+/// Adds pauli_trace<k> of X Y^+ in one chirality; spinors of the DeGrand-Rossi basis.
 template <int k>
-PLAQUETTE_HOST_DEVICE constexpr void add_spin_pairs(spin_pairs& t, const spinor<double>& x, const spinor<double>& y,
-                                                    int chirality) {
+PLAQUETTE_HOST_DEVICE constexpr void add_pauli_trace(su3<double>& sum, const spinor<double>& x, const spinor<double>& y,
+                                                     int chirality) {
   const int s = 2 * chirality;
-  if constexpr (k == 3) {
-    add_outer_product(t.of[0][0], x[s], y[s]);
-    add_outer_product(t.of[1][1], x[s + 1], y[s + 1]);
-  } else {
-    add_outer_product(t.of[0][1], x[s], y[s + 1]);
-    add_outer_product(t.of[1][0], x[s + 1], y[s]);
+  colour_vector<double> upper = x[s], lower = x[s + 1];
+  for (int c = 0; c < colours; ++c) {
+    if constexpr (k == 2) upper[c] = {-upper[c].im, upper[c].re}, lower[c] = {lower[c].im, -lower[c].re};
+    if constexpr (k == 3) lower[c] = -lower[c];
   }
+  add_outer_product(sum, upper, k == 3 ? y[s] : y[s + 1]);
+  add_outer_product(sum, lower, k == 3 ? y[s + 1] : y[s]);
 }
 
 PLAQUETTE_HOST_DEVICE constexpr spin_pairs spin_pairs_of(const hermitian_6x6& block) {
@@ -170,14 +170,14 @@ PLAQUETTE_HOST_DEVICE void add_leaves_of(const su3<double>& first, const su3<dou
 template <int k, class Spinors, class Site, class Add>
 PLAQUETTE_HOST_DEVICE void add_spinor_leaves(const Spinors& x, const Spinors& y, const Site& site, int columns,
                                              const leaf_weights& w, const Add& add) {
-  spin_pairs first, second;
+  su3<double> first, second;
   PLAQUETTE_ROLLED
   for (int column = 0; column < columns; ++column) {
     const spinor<double> a = in_degrand_rossi_basis(x(site, column)), b = in_degrand_rossi_basis(y(site, column));
-    add_spin_pairs<k>(first, a, b, 0);
-    add_spin_pairs<k>(second, a, b, 1);
+    add_pauli_trace<k>(first, a, b, 0);
+    add_pauli_trace<k>(second, a, b, 1);
   }
-  add_leaves_of<k>(pauli_trace<k>(first), pauli_trace<k>(second), w, add);
+  add_leaves_of<k>(first, second, w, add);
 }
 
 /// Adds the leaves of A^-1 of a site, given its two chiralities.

@@ -87,8 +87,10 @@ TEST(GpuCloverForce, IsTheCpus) {
     for (const int columns : {1, 3})
       for (const fermion_action& action : {fermion_action::isotropic(0.1, 1.9), anisotropic_action()}) {
         quark_twins t(lattice, columns);
-        add_leaves(t.leaves, action, t.x.on_cpu, t.y.on_cpu, 0.7);
-        add_leaves(t.device_leaves, action, t.x.on_gpu, t.y.on_gpu, 0.7);
+        for (const double factor : {0.7, -0.2}) {  // they add up
+          add_leaves(t.leaves, action, t.x.on_cpu, t.y.on_cpu, factor);
+          add_leaves(t.device_leaves, action, t.x.on_gpu, t.y.on_gpu, factor);
+        }
         add_clover_force(t.momenta, t.links, t.leaves, 0.3, alone);
         poison_workspace<gpu::gauge_configuration>(t.machines.gpu);
         add_clover_force(t.device_momenta, t.device_links, t.device_leaves, 0.3);
@@ -109,8 +111,10 @@ TEST(GpuDeterminantForce, IsTheCpus) {
       const fermion_action action = anisotropic_action();
       quark_twins t(lattice, 1);
       const auto inverse = cpu::inverse(blocks_of(t.links, action));
-      add_determinant_leaves(t.leaves, action, inverse, parity, 1.0);
-      add_determinant_leaves(t.device_leaves, action, gpu::import_clover(t.machines.gpu, inverse), parity, 1.0);
+      for (const double factor : {1.0, -0.4}) {
+        add_determinant_leaves(t.leaves, action, inverse, parity, factor);
+        add_determinant_leaves(t.device_leaves, action, gpu::import_clover(t.machines.gpu, inverse), parity, factor);
+      }
       add_clover_force(t.momenta, t.links, t.leaves, 0.3, alone);
       add_clover_force(t.device_momenta, t.device_links, t.device_leaves, 0.3);
       t.expect_the_same(to_string(lattice) + ", parity " + std::to_string(parity));
