@@ -101,8 +101,10 @@ TEST(Momenta, DifferBySeedAndIndexAndAreRefreshedInPlace) {
   EXPECT_EQ(there, &other.at_site(0));
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
     EXPECT_EQ(first.at_site(site), other.at_site(site));
-  refresh_momenta(other, 5, 4);
-  EXPECT_NE(first.at_site(0), other.at_site(0));
+  for (const std::uint64_t index : {std::uint64_t{2}, std::uint64_t{4}, 3 + (std::uint64_t{1} << 40)}) {
+    refresh_momenta(other, 5, index);
+    EXPECT_NE(first.at_site(0), other.at_site(0)) << index;
+  }
   EXPECT_NE(first.at_site(0)[0], first.at_site(0)[1]);
   EXPECT_NE(first.at_site(0)[0], first.at_site(1)[0]);
 }
