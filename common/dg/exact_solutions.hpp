@@ -41,7 +41,8 @@ plane_wave make_plane_wave(wave_equations equations, int dimension, std::array<d
 field_function wave_function(const plane_wave& wave, int fields);
 
 /// Returns a state as dg_solver takes it, one column.
-std::vector<double> sample(const dg_domain& domain, const field_function& f, double t);
+/// \param stride  as of errors_of; elsewhere it is zero
+std::vector<double> sample(const dg_domain& domain, const field_function& f, double t, std::int32_t stride = 1);
 
 /// Of each field over all ranks.
 struct field_errors {
@@ -50,7 +51,9 @@ struct field_errors {
   std::vector<double> fine;  ///< L2 by cubature that is exact for polynomials of degree 2 N + 4: of the function
 };
 /// Returns distance of one column of a state from a function. Collective.
-field_errors errors_of(const dg_domain& domain, std::span<const double> state, const field_function& exact, double t);
+/// \param stride  counts every element of that number only: the first, and so on
+field_errors errors_of(const dg_domain& domain, std::span<const double> state, const field_function& exact, double t,
+                       std::int32_t stride = 1);
 
 /// Returns the constant of the medium that goes with a field: the energy is half the integral of the sum of constant
 /// times square.
