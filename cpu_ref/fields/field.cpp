@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "common/lattice/conversion_counts.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 
@@ -157,6 +158,7 @@ void require_dirac_spinors(const field<T>& x) {
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from) {
   require_dirac_spinors(x);
+  count_conversions({.from_host_fields = 1});
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
     const spinor<double>& psi = from(at);
     complex<double> numbers[spins * colours];
@@ -169,6 +171,7 @@ void import_column(field<T>& x, int column, const spinor_configuration& from) {
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column) {
   require_dirac_spinors(x);
+  count_conversions({.to_host_fields = 1});
   if (x.parts() == 1)
     for (std::int64_t s = 0; s < to.geometry().local_volume(); ++s) to.at_site(s) = {};
   for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {
@@ -190,6 +193,7 @@ void require_columns_of_array(const field<T>& x, int columns) {
 template <class T>
 void import_array(field<T>& x, const spinor_array<const double>& from) {
   require_columns_of_array(x, from.columns);
+  count_conversions({.from_arrays = from.columns});
   const spin_matrix back = adjoint(from.rotation);
   const extents& local = x.layout().geometry().local();
   for (int column = 0; column < from.columns; ++column)
@@ -205,6 +209,7 @@ void import_array(field<T>& x, const spinor_array<const double>& from) {
 template <class T>
 void export_array(const spinor_array<double>& to, const field<T>& x) {
   require_columns_of_array(x, to.columns);
+  count_conversions({.to_arrays = to.columns});
   const extents& local = x.layout().geometry().local();
   for (int column = 0; column < to.columns; ++column)
     for_each_site(x, [&](int part, std::int64_t b, int lane, const coordinate& at) {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "common/algebra/float_pair.hpp"
+#include "common/lattice/conversion_counts.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/number_groups.hpp"
 
@@ -418,6 +419,7 @@ coordinate coordinate_of_site(const field<T>& x, int part, std::int32_t i) {
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from) {
   require_dirac_spinors(x);
+  count_conversions({.from_host_fields = 1});
   upload_column(x, column, [&](int part, std::int32_t i, complex<double>* numbers) {
     const spinor<double>& psi = from(coordinate_of_site(x, part, i));
     for (int k = 0; k < spins * colours; ++k) numbers[k] = psi(k / colours, k % colours);
@@ -428,6 +430,7 @@ void import_column(field<T>& x, int column, const spinor_configuration& from) {
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column) {
   require_dirac_spinors(x);
+  count_conversions({.to_host_fields = 1});
   if (x.parts() == 1)
     for (std::int64_t s = 0; s < to.geometry().local_volume(); ++s) to.at_site(s) = {};
   download_column(x, column, [&](int part, std::int32_t i, complex<double>* numbers) {

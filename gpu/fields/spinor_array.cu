@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "common/algebra/float_pair.hpp"
+#include "common/lattice/conversion_counts.hpp"
 #include "common/lattice/spinor_array.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/dirac_spinors.hpp"
@@ -246,6 +247,7 @@ void queue_import(field<T>& x, int column, const places_on_device& places, const
 template <class T>
 void import_array(field<T>& x, const spinor_array<const double>& from) {
   require_columns_of_array(x, from.columns);
+  count_conversions({.from_arrays = from.columns});
   const context& ctx = x.get_context();
   const queue& q = ctx.queue();
   const turned_spins turned{from.rotates, adjoint(from.rotation)};
@@ -270,6 +272,7 @@ void import_array(field<T>& x, const spinor_array<const double>& from) {
 template <class T>
 void export_array(const spinor_array<double>& to, const field<T>& x) {
   require_columns_of_array(x, to.columns);
+  count_conversions({.to_arrays = to.columns});
   const context& ctx = x.get_context();
   const queue& q = ctx.queue();
   const turned_spins turned{to.rotates, to.rotation};

@@ -17,6 +17,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/algorithms/batch.hpp"
 #include "common/io/gauge_file.hpp"
+#include "common/lattice/conversion_counts.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -383,6 +384,48 @@ TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
   expect_error(plq::code::unusable_input, "at least", [&] { solver.solve(x, b, 4, layout); });
   layout.spin = 6;
   expect_error(plq::code::unusable_input, "two numbers", [&] { solver.solve(x, b, 3, layout); });
+}
+
+/// What a call converts, in columns. One more conversion, or copy of a field to the host, would double what callers
+/// wait for beside the work.
+TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
+  const coordinate extents{4, 4, 4, 4};  // and few iterations: only conversions count
+  const plq::gauge_field field = field_of(weak_links(extents));
+  const plq::action quarks{.mass = mass, .csw = csw};
+  constexpr int columns = 3;
+  const plq::spinor_layout layout = plq::spinor_layout::dense(extents);
+  array b(static_cast<std::size_t>(columns) * 24 * 256), x(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(1.0 + static_cast<double>(i));
+  const auto of_call = [](auto&& call) {
+    const conversion_counts before = counted_conversions();
+    call();
+    return counted_conversions() - before;
+  };
+  const auto expect = [](const conversion_counts& found, const conversion_counts& expected, const std::string& what) {
+    EXPECT_EQ(found.from_arrays, expected.from_arrays) << what;
+    EXPECT_EQ(found.to_arrays, expected.to_arrays) << what;
+    EXPECT_EQ(found.from_host_fields, expected.from_host_fields) << what;
+    EXPECT_EQ(found.to_host_fields, expected.to_host_fields) << what;
+  };
+  for (const bool by_multigrid : {false, true}) {
+    SCOPED_TRACE(by_multigrid ? "multigrid" : "propagator solver");
+    plq::solver solver = by_multigrid ? plq::make_multigrid_solver(field, quarks, {.device = where, .levels = 2})
+                                      : plq::make_propagator_solver(field, quarks, {.device = where, .columns = 2});
+    solver.solve(x, b, columns, layout, {.tolerance = 0.1});  // what comes once comes now
+    // Arrays are read and written once. The judge sees solutions on the host, and the caller's own right-hand sides.
+    expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1, .judge = false}); }),
+           {.from_arrays = columns, .to_arrays = columns}, "array, not judged");
+    expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1}); }),
+           {.from_arrays = columns, .to_arrays = columns, .to_host_fields = columns}, "array, judged");
+    // A propagator stays where it was solved until it is contracted, which the host does. So does the CPU make sources.
+    const std::int64_t made = where == plq::device::cpu ? 12 : 0;
+    const auto propagator = [&](bool judge) { return solver.solve(plq::source{}, {.tolerance = 0.1, .judge = judge}); };
+    expect(of_call([&] { propagator(false); }), {.from_host_fields = made}, "propagator, not judged");
+    expect(of_call([&] { propagator(false).pion(); }), {.from_host_fields = made, .to_host_fields = 12},
+           "propagator and pion, not judged");
+    expect(of_call([&] { propagator(true).pion(); }), {.from_host_fields = made, .to_host_fields = 12},
+           "propagator and pion, judged");
+  }
 }
 
 TEST(Verdict, IsNotPassedWithoutTheWork) {
