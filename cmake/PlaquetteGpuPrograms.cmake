@@ -13,7 +13,7 @@ if(PLAQUETTE_CUDA AND PLAQUETTE_APPS AND PLAQUETTE_TESTS)
     list(FILTER tests EXCLUDE REGEX "^mpi_")
   endif()
   # As shared libraries they are compiled as they are as static ones.
-  set_target_properties(plaquette_common plaquette_cpu_ref plaquette_gpu PROPERTIES DEFINE_SYMBOL "")
+  set_target_properties(plaquette_common plaquette_cpu_ref plaquette_gpu plaquette_library PROPERTIES DEFINE_SYMBOL "")
   add_custom_target(gpu_programs DEPENDS ${apps} ${tests})
   set(paths)
   foreach(program ${apps} ${tests})

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` copies: component "development" is the libraries, their headers and the CMake package. With it
-# find_package(Plaquette) gives Plaquette::common and Plaquette::cpu_ref, and Plaquette::gpu where CUDA is on. With
+# find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and Plaquette::library, and Plaquette::gpu where CUDA is on. With
 # PLAQUETTE_BINDINGS there are Plaquette::api for plaquette/plaquette.hpp and Plaquette::c for plaquette/plaquette.h. The component
 # "callers" is the C library alone with its header, the Fortran module and plaquette.pc: it needs none of the other. The
 # component "programs" is the mini-apps and tools.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Plaquette)
-set(libraries plaquette_common plaquette_cpu_ref)
-set(folders_of_headers common cpu_ref)
+set(libraries plaquette_common plaquette_cpu_ref plaquette_library)
+set(folders_of_headers common cpu_ref library)
 if(PLAQUETTE_CUDA)
   list(APPEND libraries plaquette_gpu)
   list(APPEND folders_of_headers gpu)

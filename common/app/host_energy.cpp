@@ -14,6 +14,7 @@
 
 #include "common/app/timing.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/comms/host_name.hpp"
 
 namespace plaquette {
 

@@ -5,17 +5,11 @@
 
 #include <string>
 
+#include "common/host_memory.hpp"
+
 namespace plaquette {
 
 class communicator;
-
-/// Returns the bytes of memory of the host (or of the control group, where that is less).
-double total_memory();
-/// Returns the bytes that this process could still take: what the host, the control group and the process's own limit
-/// leave.
-double available_memory();
-/// Returns the bytes that this process has taken at its highest.
-double peak_memory();
 
 /// Returns "1.5 GiB".
 std::string format_bytes(double bytes);

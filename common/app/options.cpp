@@ -14,6 +14,7 @@
 #include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/comms/host_name.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {

@@ -61,14 +61,6 @@ build_record build_information() {
   return {PLAQUETTE_VERSION, PLAQUETTE_COMPILER, PLAQUETTE_COMPILER_FLAGS, revision::commit, revision::dirty};
 }
 
-int ranks_on_this_host(const communicator& world) {
-  std::vector<std::uint64_t> names(static_cast<std::size_t>(world.size()));
-  const std::uint64_t mine = std::hash<std::string>{}(host_name());
-  names[static_cast<std::size_t>(world.rank())] = mine;
-  world.sum(std::span(names));
-  return static_cast<int>(std::count(names.begin(), names.end(), mine));
-}
-
 namespace {
 
 /// Returns the CRC-32 of this program's file, "unknown" where that cannot be read.

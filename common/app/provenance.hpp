@@ -54,7 +54,4 @@ struct run_record {
 /// Returns what is known of this run. Collective.
 run_record run_information(const communicator& world);
 
-/// Returns the number of ranks of `world` on this rank's host. Collective.
-int ranks_on_this_host(const communicator& world);
-
 }  // namespace plaquette

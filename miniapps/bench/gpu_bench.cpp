@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "gpu/device/machine_speed.hpp"
+#include "gpu/library.hpp"
 #include "miniapps/bench/gpu_operator_bench.hpp"
 #include "miniapps/bench/gpu_rows.hpp"
 #include "miniapps/bench/gpu_solver_bench.hpp"
@@ -179,7 +180,7 @@ class gpu_bench {
         gpu_(*run.gpu),
         report_(run.result),
         rates_(run.more_rates),
-        limits_(measured_limits(gpu_.context().queue())) {
+        limits_(measured_limits(gpu::context_of(gpu_.device()).queue())) {
     timing_.rule.samples = options.samples;
     timing_.rule.idle_seconds = options.idle_seconds;
     timing_.rule.running_seconds = options.running_seconds;
@@ -214,13 +215,13 @@ class gpu_bench {
         report_.checks);
     if (report_.observables.contains("gpu_solves")) compare_with_double(report_.observables["gpu_solves"]);
     if (report_.fom.what.empty()) report_.fom = {limits_.copy, "GB/s", "copy bandwidth"};
-    report_.parameters["tuning"] = gpu_.tuning();
+    report_.parameters["tuning"] = to_json(gpu_.device().tuning());
   }
 
  private:
   bool device_works() const {
     try {
-      gpu::copy_gbytes_per_s(gpu_.context().queue(), 0x1p24);
+      gpu::copy_gbytes_per_s(gpu::context_of(gpu_.device()).queue(), 0x1p24);
       return true;
     } catch (const std::exception&) {
       return false;
@@ -262,7 +263,7 @@ class gpu_bench {
     const std::string name = to_string(row.lattice) + " " + choice.describe();
     if (lattice_ && lattice_name_ == name) return *lattice_;
     lattice_.reset();  // before the next one is made
-    const std::shared_ptr<gpu::tuner> tuner(&gpu_.context().tuner(), [](gpu::tuner*) {});
+    const std::shared_ptr<gpu::tuner> tuner(&gpu::context_of(gpu_.device()).tuner(), [](gpu::tuner*) {});
     lattice_.emplace(row.lattice, choice, tuner);
     lattice_name_ = name;
     report_.gauge = {{"source", choice.describe()}, {"plaquette", lattice_->plaquette()}};

@@ -10,9 +10,9 @@
 
 #include "common/app/timing.hpp"
 #include "gpu/comms/device_messages.hpp"
-#include "gpu/context.hpp"
 #include "gpu/device/latency.hpp"
 #include "gpu/device/machine_speed.hpp"
+#include "gpu/library.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -91,7 +91,7 @@ timed_transfer named(const std::string& kind, std::size_t bytes, const gpu::tran
 
 std::vector<timed_transfer> time_gpu_transfers(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, json_document& launches) {
-  const gpu::queue& queue = gpu.context().queue();
+  const gpu::queue& queue = gpu::context_of(gpu.device()).queue();
   std::vector<timed_transfer> transfers;
   for (const bool to_device : {true, false})
     for (const bool pinned : {true, false})
@@ -118,7 +118,7 @@ std::vector<timed_transfer> time_gpu_transfers(gpu_access& gpu, const std::vecto
 
 std::vector<timed_transfer> time_gpu_exchanges(gpu_access& gpu, const std::vector<std::size_t>& sizes,
                                                double seconds_each, const communicator& world) {
-  const gpu::context& ctx = gpu.context();
+  const gpu::context& ctx = gpu::context_of(gpu.device());
   std::vector<timed_transfer> transfers;
   for (const auto& [policy, name] : {std::pair{gpu::halo_policy::staged, "exchange staged"},
                                      {gpu::halo_policy::mpi, "exchange mpi"},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/library.hpp"
 #include "miniapps/dslash-scaling/device_operator.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/gpu_library.hpp"
@@ -18,7 +19,8 @@ struct gpu_device : gpu_library {
 
 std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access& gpu, const gauge_configuration& links,
                                                         const scaling_options& options) {
-  return std::make_unique<device_operator_maker<gpu_device>>(gpu_device{{}, gpu.context()}, links, options);
+  return std::make_unique<device_operator_maker<gpu_device>>(gpu_device{{}, gpu::context_of(gpu.device())}, links,
+                                                             options);
 }
 
 }  // namespace plaquette::scaling

@@ -137,7 +137,7 @@ exit_status run_latency(const scaling_options& options, report& result, gpu_acce
   const double each = options.seconds_each_message;
   std::vector<timed_transfer> transfers;
   json_document launches = json_document::array();
-  if (gpu != nullptr) result.latencies["copy_gbytes_per_s"] = gpu->copy_gbytes_per_s() / world.size();
+  if (gpu != nullptr) result.latencies["copy_gbytes_per_s"] = gpu->device().copy_gbytes_per_s() / world.size();
   if (world.rank() == 0) {
     for (const std::size_t bytes : sizes) transfers.push_back(time_memcpy(bytes, each));
     if (gpu != nullptr)

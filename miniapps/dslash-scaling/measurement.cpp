@@ -140,7 +140,7 @@ struct halo_setting {
   bool overlap = true, communication = true;
 };
 
-timed_work prepared(timed_operator& op, const halo_setting& setting, const gpu_access& gpu) {
+timed_work prepared(timed_operator& op, const halo_setting& setting, const library& device) {
   const auto set = [&op, setting] {
     op.set_overlap(setting.overlap);
     op.set_communication(setting.communication);
@@ -149,7 +149,7 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const gpu_a
   set();
   op.begin_stretch(0);
   for (int i = 0; i < 2; ++i) op.step();  // what is recorded has run before, and begins with the first input
-  const timed_work timed = gpu.prepared(apply, op.recordable());
+  const timed_work timed = device.prepared(apply, op.recordable());
   return [set, timed](int applications) {
     set();
     return timed(applications);
@@ -178,13 +178,13 @@ json_document halo_of(timed_operator& op, const timed_samples& timed, bool overl
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
                                             int samples, run_control& control, const std::function<void()>& judge) {
-  const double copy = gpu.copy_gbytes_per_s();
-  const double fma = gpu.fma_gflops(c.precision == number_precision::double_precision);
+  const double copy = gpu.device().copy_gbytes_per_s();
+  const double fma = gpu.device().fma_gflops(c.precision == number_precision::double_precision);
   const bool halo = has_halo(geometry) && !c.is_vector();
   std::vector<timed_work> alongside;
-  if (halo && overlap) alongside.push_back(prepared(op, {.overlap = false}, gpu));
-  if (halo) alongside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu));
-  const timed_work work = prepared(op, {.overlap = overlap}, gpu);
+  if (halo && overlap) alongside.push_back(prepared(op, {.overlap = false}, gpu.device()));
+  if (halo) alongside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu.device()));
+  const timed_work work = prepared(op, {.overlap = overlap}, gpu.device());
   int stretch = 1;
   const stretch_guard guard{[&op, &stretch] { op.begin_stretch(stretch++); }, judge};
   std::vector<operator_figure> figures;

@@ -13,7 +13,6 @@
 #include "common/hmc/trajectory.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/gauge_file.hpp"
-#include "cpu_ref/solvers.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/trajectory_judge.hpp"
@@ -40,8 +39,7 @@ struct chain_run {
 std::unique_ptr<molecular_dynamics> make_dynamics(const app_run& run, const lattice_geometry& geometry,
                                                   const communicator& comm, const gauge_configuration& links,
                                                   const hybrid_action& action) {
-  if (run.gpu) return run.gpu->make_molecular_dynamics(geometry, comm, links, action);
-  return cpu::make_molecular_dynamics(cpu::context(geometry, comm, run.shared.threads), links, action);
+  return run.device->make_molecular_dynamics(geometry, comm, links, action);
 }
 
 void store(chain_run& run, bool is_finished) {
@@ -249,7 +247,7 @@ void hmc_program::print_problem(const app_run& run) const {
 }
 
 exit_status hmc_program::body(app_run& app) {
-  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, app.gpu.get());
+  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, *app.device);
   if (start.open_boundary)
     throw input_error(start_.gauge.path + ": expected links in SU(3) to start from, found open boundaries");
   app.progress.clear();

@@ -17,12 +17,12 @@
 #include "common/app/parse.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/solvers/library.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/make-configuration/configuration_checkpoint.hpp"
 #include "miniapps/make-configuration/sweep_judge.hpp"
-#include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 #include "miniapps/shared/possible_figures.hpp"
 
@@ -103,7 +103,7 @@ double gpu_memory_needed(const lattice_geometry& geometry) {
   return 1.05 * static_cast<double>(geometry.local_volume()) * sizeof(site_links) + runtime;
 }
 
-void measure(run_state& run, device_links& links) {
+void measure(run_state& run, link_field& links) {
   run.done.history.push_back({run.done.sweeps_done, links.measure()});
   if (!run.app.is_root()) return;
   run.app.progress.clear();
@@ -112,7 +112,7 @@ void measure(run_state& run, device_links& links) {
 }
 
 /// \param is_finished  the files of this run are whole, and none of them is to be replaced
-void write_checkpoint(run_state& run, device_links& links, bool is_finished) {
+void write_checkpoint(run_state& run, link_field& links, bool is_finished) {
   enter_stage("writing the checkpoint");
   configuration_progress kept = run.done;
   // What a run that ends before its last line may leave, or one before it has left.
@@ -125,13 +125,13 @@ void write_checkpoint(run_state& run, device_links& links, bool is_finished) {
 }
 
 /// Once for every state that is worth it.
-void keep_checkpoint(run_state& run, device_links& links) {
+void keep_checkpoint(run_state& run, link_field& links) {
   if (!run.has_checkpoint() || run.checkpoint_at == run.done.sweeps_done) return;
   write_checkpoint(run, links, false);
   enter_stage("the sweeps");
 }
 
-void do_one_sweep(run_state& run, device_links& links) {
+void do_one_sweep(run_state& run, link_field& links) {
   const configuration_options& options = run.options;
   run.app.world.barrier();
   const stopwatch watch;
@@ -143,7 +143,7 @@ void do_one_sweep(run_state& run, device_links& links) {
   ++run.done.sweeps_done;
 }
 
-void do_sweeps(run_state& run, device_links& links) {
+void do_sweeps(run_state& run, link_field& links) {
   const configuration_options& options = run.options;
   sweep_judge judge(run.app, options.action, options.plan, options.end() - run.done.sweeps_done);
   run.app.progress.begin("sweeps");
@@ -348,7 +348,7 @@ void configuration_program::print_problem(const app_run& run) const {
 }
 
 exit_status configuration_program::body(app_run& app) {
-  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, app.gpu.get());
+  gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, *app.device);
   if (start.open_boundary)
     throw input_error(start_.gauge.path +
                       ": expected links in SU(3) to start from, found open boundaries: those from the " +
@@ -356,7 +356,7 @@ exit_status configuration_program::body(app_run& app) {
   app.progress.clear();
   if (app.is_root()) print_gauge_remarks(start);
   enter_stage("the sweeps");
-  const auto links = app.gpu ? links_on_gpu(*app.gpu, start.links) : links_on_cpu(std::move(start.links), app.world);
+  const auto links = app.device->import_links(std::move(start.links));
   run_state run{app, options_, done_};
   do_sweeps(run, *links);
   const stop_question none(nullptr);  // what there is gets written

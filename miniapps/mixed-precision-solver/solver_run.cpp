@@ -40,11 +40,6 @@ std::shared_ptr<const gauge_configuration> kept(const gauge_configuration& links
   return {std::shared_ptr<void>(), &links};
 }
 
-std::unique_ptr<propagator_solver> make_cpu_solver(app_run& run, const gauge_input& gauge,
-                                                   const propagator_settings& settings) {
-  return cpu::make_propagator_solver(cpu::context(run.geometry, run.world), kept(gauge.links), settings);
-}
-
 /// --check: the operators of the device against the textbook's, and those of a GPU against the CPU's.
 void check_solver(app_run& run, const solver_options& options, propagator_solver& solver, const gauge_input& gauge) {
   const auto applied_by = [&run](propagator_solver& by) -> applied_operators {
@@ -65,7 +60,8 @@ void check_solver(app_run& run, const solver_options& options, propagator_solver
   enter_stage("the comparison with the CPU");
   propagator_settings settings = options.solver_settings();
   if (settings.outer == precision::pairs) settings.outer = precision::double_;
-  const auto on_cpu = make_cpu_solver(run, gauge, settings);
+  const auto on_cpu =
+      open_library(device_kind::cpu, run.geometry, run.world)->make_propagator_solver(kept(gauge.links), settings);
   check_against_cpu(run.result.checks, applied_by(solver), applied_by(*on_cpu), options, gauge.distance_from_su3,
                     run.world, begin_each);
 }
@@ -126,13 +122,9 @@ void add_correlators(app_run& run, const solver_options& options, const propagat
   run.result.checks.add("rho correlator, GPU against CPU", difference_of_correlators(found, expected), rounding);
 }
 
-void relate_to_cpu(operator_figure& figure, const cpu::context& ctx) {
-  const double peak = figure.precision == name(precision::double_) ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
-  relate_to_machine(figure, copy_gbytes_per_s(ctx), peak);
-}
-
-void relate_to_gpu(operator_figure& figure, const gpu_access& gpu) {
-  relate_to_machine(figure, gpu.copy_gbytes_per_s(), gpu.fma_gflops(figure.precision == name(precision::double_)));
+void relate_to_device(operator_figure& figure, const library& device) {
+  const double peak = device.fma_gflops(figure.precision == name(precision::double_));
+  relate_to_machine(figure, device.copy_gbytes_per_s(), peak);
 }
 
 /// The last timed application of an even-odd operator, against the textbook's.
@@ -198,15 +190,12 @@ void measure_operator(app_run& run, const solver_options& options, propagator_so
   };
   const int threads = run.gpu ? 1 : cpu::context(run.geometry, run.world).threads();
   const auto measure = [&](const operator_judge& judged_by) {
-    return time_operators({solver, run.geometry, run.world, run.gpu.get()}, threads, run.shared.seed, judged_by,
+    return time_operators({solver, *run.device, run.gpu.get()}, threads, run.shared.seed, judged_by,
                           [&run] { return run.control.should_stop(); });
   };
   const std::vector<operator_figure> measured = measure(judge);
   for (operator_figure figure : measured) {
-    if (run.gpu)
-      relate_to_gpu(figure, *run.gpu);
-    else
-      relate_to_cpu(figure, cpu::context(run.geometry, run.world));
+    relate_to_device(figure, *run.device);
     run.result.figures.push_back(figure);
   }
   check_rate_of_solves(run, options, solved, measured,
@@ -270,12 +259,11 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   const gauge_configuration* const source_links = source_links_of(options.source, gauge);
   propagator_settings settings = options.solver_settings();
   if (source_links) settings.source_links = kept(*source_links);
-  const auto solver =
-      run.gpu ? run.gpu->make_propagator_solver(kept(gauge.links), settings) : make_cpu_solver(run, gauge, settings);
+  const auto solver = run.device->make_propagator_solver(kept(gauge.links), settings);
   if (options.shared.check) check_solver(run, options, *solver, gauge);
 
-  solved = solve_propagator({*solver, run.geometry, run.world, run.gpu.get(), &run.energy}, options, gauge.links,
-                            run.world, run.control, run.progress, source_links);
+  solved = solve_propagator({*solver, *run.device, run.gpu.get(), &run.energy}, options, gauge.links, run.world,
+                            run.control, run.progress, source_links);
   run.progress.clear();
   check_columns(run.result.checks, solved.results);
   check_timed_solves(run.result.checks, solved, options, run.geometry);
@@ -341,7 +329,7 @@ exit_status run_solve(app_run& run, const solver_options& options, const gauge_i
 /// --batch asks for one.
 void fit_batch(app_run& run, solver_options& options) {
   if (!run.gpu || options.batch > 0 || !options.read_propagator.empty()) return;
-  const double free_bytes = run.gpu->free_bytes() / run.gpu->facts().ranks_sharing;
+  const double free_bytes = run.device->free_bytes() / run.device->facts().ranks_sharing;
   std::array<double, 1> most_negative{-1.0 * batch_that_fits(options, run.geometry, free_bytes)};
   run.world.maximum(std::span(most_negative));
   const int batch = static_cast<int>(-most_negative[0]);

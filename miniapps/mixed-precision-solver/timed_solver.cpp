@@ -18,13 +18,6 @@ namespace plaquette {
 
 namespace {
 
-/// The longest of all ranks.
-double slowest(const communicator& comm, double seconds) {
-  std::array<double, 1> longest{seconds};
-  comm.maximum(std::span(longest));
-  return longest[0];
-}
-
 bool is_cut(const lattice_geometry& geometry) {
   return std::ranges::any_of(geometry.grid(), [](int ranks) { return ranks > 1; });
 }
@@ -63,28 +56,22 @@ scaling::weighed_sums sums_of(const operator_trial& a, const lattice_geometry& g
 
 /// What the halo costs is measured together with an operator where there is one, on GPUs.
 bool measures_halo(const timed_solver& on, const operator_trial& a) {
-  return a.has_halo_settings() && on.gpu && is_cut(on.geometry);
+  return a.has_halo_settings() && on.gpu && is_cut(on.device.geometry());
 }
 
 /// \param judge  judge(sums, columns)
 std::vector<timed_samples> samples_of(const timed_solver& on, operator_trial& a, std::uint64_t seed,
                                       const std::function<void(const scaling::weighed_sums&, int)>& judge,
                                       const std::function<bool()>& should_stop) {
-  set_random(a, seed, on.geometry, on.comm);
+  set_random(a, seed, on.device.geometry(), on.device.comm());
   const auto apply = [&a] { a.apply(); };
-  const timed_work work = [&](int applications) {
-    if (on.gpu) return on.gpu->seconds_of(applications, apply);
-    on.comm.barrier();
-    const stopwatch watch;
-    for (int i = 0; i < applications; ++i) apply();
-    return slowest(on.comm, watch.seconds());
-  };
+  const timed_work work = [&](int applications) { return on.device.seconds_of(applications, apply); };
   int stretch = 0;
   const stretch_guard guard{[&] {
                               ++stretch;
                               a.restart(scaling::phase_of_stretch(stretch), scaling::phase_of_stretch(2 * stretch + 1));
                             },
-                            [&] { judge(sums_of(a, on.geometry, on.comm), a.columns()); }};
+                            [&] { judge(sums_of(a, on.device.geometry(), on.device.comm()), a.columns()); }};
   std::vector<timed_work> together;
   if (measures_halo(on, a)) {
     together.push_back([&, overlap = on.solver.settings().overlap](int applications) {
@@ -110,10 +97,10 @@ json_document halo_of(const timed_solver& on, const operator_trial& a, const tim
   const double with_overlap = overlap ? whole : other, without_overlap = overlap ? other : whole;
   constexpr double hops = 2.0;  // of the Schur complement
   std::array<double, 1> bytes{hops * a.halo_bytes()};
-  on.comm.sum(std::span(bytes));
+  on.device.comm().sum(std::span(bytes));
   return {{"overlap", overlap ? "on" : "off"},
           {"policy", on.solver.halo_policy()},
-          {"bytes_sent", bytes[0] / on.comm.size()},
+          {"bytes_sent", bytes[0] / on.device.comm().size()},
           {"exposed_seconds", whole - alone},
           {"exchange_seconds", without_overlap - alone},
           {"hidden_seconds", without_overlap - with_overlap},
@@ -131,14 +118,14 @@ operator_figure figure_of(const timed_solver& on, const operator_trial& a, const
   figure.precision = name(numbers);
   figure.reconstruct = stored_reals(links);
   figure.rhs = a.columns();
-  figure.lattice = on.geometry.global();
-  figure.ranks = on.comm.size();
+  figure.lattice = on.device.geometry().global();
+  figure.ranks = on.device.comm().size();
   figure.device = on.gpu ? "gpu" : "cpu";
   figure.threads = threads;
   figure.seconds = timed.seconds;
   figure.details = timed.details;
   figure.gflops = 1e-9 * a.flops() / figure.seconds.median;
-  const double even_sites = 0.5 * static_cast<double>(on.geometry.global_volume());
+  const double even_sites = 0.5 * static_cast<double>(on.device.geometry().global_volume());
   figure.gbytes_per_s =
       1e-9 * schur_bytes_per_site(clover, a.columns(), numbers, links) * even_sites / figure.seconds.median;
   return figure;
@@ -148,10 +135,10 @@ operator_figure figure_of(const timed_solver& on, const operator_trial& a, const
 std::vector<double> norms_of_solutions(const timed_solver& on) {
   std::vector<double> norms = on.solver.solution_norms();
   if (!norms.empty()) return norms;
-  spinor_configuration x(on.geometry);
+  spinor_configuration x(on.device.geometry());
   for (int column = 0; column < on.solver.settings().columns; ++column) {
     on.solver.get_solution(column, x);
-    norms.push_back(norm_of(x, on.comm));
+    norms.push_back(norm_of(x, on.device.comm()));
   }
   return norms;
 }
@@ -160,21 +147,20 @@ std::vector<double> norms_of_solutions(const timed_solver& on) {
 
 timed_solve solve(const timed_solver& on, const stopping_rule& rule, const schur_parameters& parameters) {
   if (on.gpu) {
-    on.gpu->finish();
+    on.device.finish();
     on.gpu->monitor().begin();  // which takes some milliseconds, on one rank more than on another
   }
   const energy_reading before = on.energy ? on.energy->now() : energy_reading{};  // this too
-  on.comm.barrier();
-  const tuned_device device{on.gpu};
-  const work_clock watch(device);
+  on.device.comm().barrier();
+  const work_clock watch(on.device);
   propagator_report solved = on.solver.solve(rule, parameters);
   std::vector<double> norms = norms_of_solutions(on);
-  const stretch_seconds spent = end_together(watch, on.comm);
+  const stretch_seconds spent = end_together(watch, on.device.comm());
   timed_solve result;
   result.seconds = spent.work;
   result.tuning_seconds = spent.tuning;
-  if (on.gpu) result.gpu = of_all_gpus(on.gpu->monitor().end(), on.comm);
-  if (on.energy) result.host_energy = energy_since(before, *on.energy, on.comm);
+  if (on.gpu) result.gpu = of_all_gpus(on.gpu->monitor().end(), on.device.comm());
+  if (on.energy) result.host_energy = energy_since(before, *on.energy, on.device.comm());
   result.report = std::move(solved.report);
   result.norms = std::move(norms);
   result.flops = solved.flops;
@@ -208,7 +194,7 @@ std::vector<operator_figure> time_operators(const timed_solver& on, int threads,
 
 json_document halo_facts(const timed_solver& on) {
   json_document facts = nullptr;
-  if (!is_cut(on.geometry)) return facts;
+  if (!is_cut(on.device.geometry())) return facts;
   if (on.gpu) facts["policy"] = on.solver.halo_policy();
   facts["overlap"] = on.solver.settings().overlap ? "on" : "off";
   return facts;

@@ -15,12 +15,12 @@
 namespace plaquette {
 
 class gpu_access;
+class library;
 
 /// A solver on its device.
 struct timed_solver {
   propagator_solver& solver;
-  const lattice_geometry& geometry;
-  const communicator& comm;
+  const library& device;
   gpu_access* gpu = nullptr;      ///< null on the CPU
   host_energy* energy = nullptr;  ///< null: not measured
 };

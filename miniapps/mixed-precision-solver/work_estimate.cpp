@@ -149,7 +149,7 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
     // small ones about the half. A piece is the even sites of the columns that are solved for at once.
     const double piece = 0.5 * local * batch * at_once * spinor_reals * bytes_of_real(options.outer);
     const double given_back = (piece > largest_piece_kept ? 1.0 : 0.5) * (most - vectors.throughout);
-    work.measurement_bytes = std::max(0.0, bytes_of_copy(world) - given_back);
+    work.measurement_bytes = std::max(0.0, cpu::bytes_of_copy(world) - given_back);
   }
   const double applied =
       applications_per_iteration(options.solver) * 0.5 * static_cast<double>(geometry.global_volume());

@@ -104,7 +104,7 @@ void multigrid_program::add_times(run_estimate& needs, const app_run& run, const
 run_estimate multigrid_program::estimate(app_run& run) {
   std::string changed;
   if (!run.shared.dry_run) {
-    std::array<double, 1> room{-0.9 * (run.gpu ? run.gpu->free_bytes() : available_memory() / run.world.size())};
+    std::array<double, 1> room{-0.9 * (run.gpu ? run.device->free_bytes() : available_memory() / run.world.size())};
     run.world.maximum(std::span(room));
     changed = fit_into_memory(options_, run.geometry, -room[0]);
   }
@@ -147,9 +147,8 @@ std::unique_ptr<multigrid_solver> multigrid_program::make_solver(app_run& run, c
   const std::shared_ptr<const gauge_configuration> links(std::shared_ptr<void>(), &gauge.links);  // the run keeps them
   multigrid_settings settings = options_.solver_settings();
   settings.distance_from_su3 = gauge.distance_from_su3;
-  if (!run.gpu) return cpu::make_multigrid_solver(cpu::context(run.geometry, run.world), links, settings);
-  settings.on_host = cpu::coarse_hierarchies(run.geometry, run.world, links, settings.action);
-  return run.gpu->make_multigrid_solver(links, settings);
+  if (run.device->is_gpu()) settings.on_host = cpu::coarse_hierarchies(run.geometry, run.world, links, settings.action);
+  return run.device->make_multigrid_solver(links, settings);
 }
 
 exit_status multigrid_program::body(app_run& run) {
@@ -189,10 +188,9 @@ setup_results multigrid_program::set_up(app_run& run, multigrid_solver& solver) 
   null_vector_origin from;
   if (!options_.load_setup.empty())
     from = {[&] { return read_setup(options_.load_setup, origin_, run.geometry, run.world); }, options_.refresh};
-  if (run.gpu) run.gpu->finish();
+  run.device->finish();
   run.world.barrier();
-  const tuned_device device{run.gpu.get()};
-  const work_clock watch(device);
+  const work_clock watch(*run.device);
   solver.set_up(options_.multigrid, from);
   const tuning_report tuning = solver.tune(options_.open_choices());
   first_iteration(solver);

@@ -178,10 +178,9 @@ multigrid_solve_report source_solves::solve(bool by_multigrid) {
 }
 
 multigrid_solve_report source_solves::solve(bool by_multigrid, const stopping_rule& rule) {
-  if (run_.gpu) run_.gpu->finish();
+  run_.device->finish();
   run_.world.barrier();
-  const tuned_device device{run_.gpu.get()};
-  const work_clock watch(device);
+  const work_clock watch(*run_.device);
   multigrid_solve_report solved =
       by_multigrid ? solver_.solve(rule) : solver_.solve_by_bicgstab(rule, options_.reference_precision());
   norms_ = solver_.solution_norms();
@@ -265,7 +264,7 @@ void source_solves::measure_power(series& all, int batch) {
     if (run_.control.should_stop()) return;
   }
   const gpu_window window = monitor.end();
-  std::array<double, 2> sums{window.power_watt().value_or(0.0) / run_.gpu->facts().ranks_sharing,
+  std::array<double, 2> sums{window.power_watt().value_or(0.0) / run_.device->facts().ranks_sharing,
                              window.power_watt() ? 1.0 : 0.0};
   run_.world.sum(std::span(sums));
   if (sums[1] == run_.world.size()) all.power_watt = sums[0];
@@ -313,10 +312,8 @@ std::vector<operator_figure> figures_of(std::span<const series> all, const solve
   double flops_of_profile = 0.0;
   for (const lattice_work& work : profile.work) flops_of_profile += work.flops;
   const double even_sites = 0.5 * static_cast<double>(run.geometry.global_volume());
-  const std::optional<cpu::context> ctx = run.gpu ? std::nullopt : std::optional(cpu::context(run.geometry, run.world));
-  const double peak = run.gpu ? run.gpu->fma_gflops(false) : fma_gflops<float>(*ctx);
-  const double copy = run.gpu ? run.gpu->copy_gbytes_per_s() : copy_gbytes_per_s(*ctx);
-  const double cache = run.gpu ? run.gpu->facts().cache_bytes : cpu::last_level_cache_bytes();
+  const double peak = run.device->fma_gflops(false), copy = run.device->copy_gbytes_per_s();
+  const double cache = run.device->facts().cache_bytes;
   std::vector<operator_figure> figures;
   for (const series& s : all) {
     if (s.sources.empty()) continue;

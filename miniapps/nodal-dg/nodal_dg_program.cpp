@@ -449,7 +449,7 @@ void note_speed(wave_run& run) {
   figure.gbytes_per_s = 1e-9 * fewest_bytes_of(domain, single ? 4.0 : 8.0) * elements * a_second;
   double copy = 0.0, fma = 0.0;
   if (run.app.gpu) {
-    copy = run.app.gpu->copy_gbytes_per_s();
+    copy = run.app.device->copy_gbytes_per_s();
   } else {
     const cpu::context ctx(run.app.geometry, run.app.world);
     copy = copy_gbytes_per_s(ctx);
@@ -623,9 +623,10 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   const double state = of_rank * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
   const bool is_double = options_.shared.precision != "single";
   run_estimate needs;
-  needs.host_bytes = 14.0 * state + (run.shared.device == "gpu" ? 0.0 : of_rank * cpu_bytes(*domain_, options_));
+  const double of_solver = of_rank * bytes_of_solver(*domain_, options_);
+  needs.host_bytes = 14.0 * state + (run.shared.device == "gpu" ? 0.0 : of_solver);
   if (run.shared.device == "gpu") {
-    needs.gpu_bytes = of_rank * gpu_bytes(*domain_, options_);
+    needs.gpu_bytes = of_solver;
     // Without the library that knows: three states, and what the geometry of an element takes.
     if (needs.gpu_bytes == 0.0)
       needs.gpu_bytes = (is_double ? 3.0 : 1.5) * state + of_rank * domain_->elements() * (is_double ? 160.0 : 96.0);
@@ -767,8 +768,7 @@ exit_status nodal_dg_program::body(app_run& app) {
   wave_run run{app, options_, case_, *domain_, {case_.mesh, partition_}, probes_};
   app.stage("set-up", [&] {
     const auto stop = [&app] { app.control.stop_alone_if_requested("the set-up"); };
-    run.solver =
-        app.gpu ? make_gpu_solver(*app.gpu, *domain_, options_) : make_cpu_solver(*domain_, options_, true, stop);
+    run.solver = make_solver(*app.device, *domain_, options_, stop);
   });
   app.control.stop_if_requested("the set-up");
   if (case_.exact) require_seen(run);

@@ -60,7 +60,7 @@ void try_speed(wave_run& run) {
     run.app.world.barrier();
     const stopwatch watch;
     solver.advance(steps, run.dt);
-    if (run.app.gpu) run.app.gpu->finish();
+    run.app.device->finish();
     const std::vector<double> energies = solver.energy();
     double seconds = watch.seconds();
     run.app.world.maximum({&seconds, 1});

@@ -212,7 +212,7 @@ std::int64_t steps_in(wave_run& run, double seconds) {
     run.app.world.barrier();
     const stopwatch watch;
     run.solver->advance(1, run.dt);
-    if (run.app.gpu) run.app.gpu->finish();
+    run.app.device->finish();
     of_step = watch.seconds();
     run.app.world.maximum({&of_step, 1});
   }
@@ -248,7 +248,7 @@ void make_steps(wave_run& run) {
     run.app.world.barrier();
     const stopwatch watch;
     run.solver->advance(n, run.dt_of(at));
-    if (run.app.gpu) run.app.gpu->finish();
+    run.app.device->finish();
     double seconds = watch.seconds();
     run.app.world.maximum({&seconds, 1});
     if (n == longest && seconds < piece) longest *= 2;

@@ -36,8 +36,7 @@ std::unique_ptr<overlap_solver> make_solver(app_run& run, const overlap_options&
   settings.overlap_basis_on_host = options.overlap_basis_on_host;
   settings.interrupted = [&run] { return run.control.should_stop(); };
   const std::shared_ptr<const gauge_configuration> links(std::shared_ptr<void>(), &gauge.links);  // the run keeps them
-  return run.gpu ? run.gpu->make_overlap_solver(links, settings)
-                 : cpu::make_overlap_solver(cpu::context(run.geometry, run.world), links, settings);
+  return run.device->make_overlap_solver(links, settings);
 }
 
 kernel_modes find_modes_of_h(overlap_stages& stages) {

@@ -49,13 +49,8 @@ void note_figures(overlap_stages& stages) {
     half += s.half;
   }
   if (!(total > 0.0 && as_double + as_single + half > 0.0)) return;
-  const std::optional<cpu::context> ctx =
-      run.gpu ? std::nullopt : std::optional<cpu::context>(std::in_place, run.geometry, run.world);
-  const double copy = run.gpu ? run.gpu->copy_gbytes_per_s() : copy_gbytes_per_s(*ctx);
-  const auto peak = [&](bool in_double) {
-    return run.gpu ? run.gpu->fma_gflops(in_double) : in_double ? fma_gflops<double>(*ctx) : fma_gflops<float>(*ctx);
-  };
-  const double of_double = peak(true), of_single = peak(false);
+  const double copy = run.device->copy_gbytes_per_s();
+  const double of_double = run.device->fma_gflops(true), of_single = run.device->fma_gflops(false);
   // Of all stages: the arithmetic is 1368 flops a site, whatever the precision.
   const reconstruct links = stored_links(run, stages.gauge);
   operator_figure all = figure_of(stages, "double");

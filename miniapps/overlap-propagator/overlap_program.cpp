@@ -91,7 +91,7 @@ void overlap_program::print_table(run_estimate& needs) const {
 
 void overlap_program::place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs) {
   bool &of_h = options_.kernel_basis_on_host, &of_d = options_.overlap_basis_on_host;
-  const double free = run.gpu->free_bytes() / run.gpu->facts().ranks_sharing;
+  const double free = run.device->free_bytes() / run.device->facts().ranks_sharing;
   if (options_.basis == basis_place::automatic) {
     of_h = memory.links + memory.kernel_modes + memory.kernel_basis > free;
     of_d = memory.links + memory.overlap_modes + memory.overlap_basis > free;
@@ -168,7 +168,7 @@ namespace {
 /// Collective.
 double free_memory(const app_run& run) {
   const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
-  std::array<double, 1> taken{run.gpu   ? -run.gpu->free_bytes() / run.gpu->facts().ranks_sharing
+  std::array<double, 1> taken{run.gpu   ? -run.device->free_bytes() / run.device->facts().ranks_sharing
                               : planned ? -planned->memory
                                         : -available_memory()};
   run.world.maximum(std::span(taken));

@@ -74,7 +74,7 @@ void app_run::note_draw(const std::string& what, std::uint64_t number) {
 
 const gauge_input& app_run::gauge() {
   if (!gauge_) {
-    gauge_ = obtain_gauge(result, shared, geometry, world, control, progress, gpu.get());
+    gauge_ = obtain_gauge(result, shared, geometry, world, control, progress, *device);
     if (!gauge_) throw run_stopped{};
     if (is_root()) print_gauge(*gauge_);
   }
@@ -83,13 +83,13 @@ const gauge_input& app_run::gauge() {
 
 app_run::stage_start app_run::start_stage(const std::string& name) {
   begin(name);
-  if (gpu) gpu->finish();
+  device->finish();
   world.barrier();
-  return {energy.now(), work_clock<app_run>(*this)};
+  return {energy.now(), work_clock(*device)};
 }
 
 void app_run::end_stage(const std::string& name, const stage_start& start) {
-  if (gpu) gpu->finish();
+  device->finish();
   const stretch_seconds spent = end_together(start.clock, world);
   progress.clear();
   if (result.stages.is_null()) result.stages = json_document::array();
@@ -109,14 +109,14 @@ exit_status app_run::finish(exit_status status) {
     control.note_stop(result.checks);
   if (!control.stopped()) {
     enter_stage("the comparison of speeds with the machine's");
-    check_report_is_possible(result, more_rates, geometry, world, gpu.get(), instructions);
+    check_report_is_possible(result, more_rates, geometry, world, *device, instructions);
     clocks.add_check(result.checks, world);
   }
   if (status == exit_status::success && !result.checks.passed()) status = exit_status::verification_failed;
   progress.clear();
   if (run_class)
     result.run_class = judge_class(*run_class, result, work_seconds > 0.0 ? work_seconds : work_of(result));
-  if (gpu) result.tuning = gpu->tuning();
+  if (gpu) result.tuning = to_json(device->tuning());
   result.energy = energy_since({}, energy, world);
   if (!is_root()) return status;
   fmt::print("{}\n", energy_line(result.energy));

@@ -40,11 +40,12 @@ struct app_run {
   run_control control;  ///< signals and the time limit
   progress_line progress;
   report result;
-  clock_comparison clocks{};              ///< over the whole run
-  std::unique_ptr<gpu_access> gpu{};      ///< null on the CPU
-  host_energy energy{};                   ///< of this host, without what GPUs take
-  std::vector<std::string> left_files{};  ///< outputs of stopped runs, which this run continues
-  bool keeps_checkpoint = false;          ///< it may continue a run that was stopped before its first checkpoint, too
+  clock_comparison clocks{};                ///< over the whole run
+  std::shared_ptr<const library> device{};  ///< null in a dry run
+  std::unique_ptr<gpu_access> gpu{};        ///< its clocks; null on the CPU
+  host_energy energy{};                     ///< of this host, without what GPUs take
+  std::vector<std::string> left_files{};    ///< outputs of stopped runs, which this run continues
+  bool keeps_checkpoint = false;            ///< it may continue a run that was stopped before its first checkpoint, too
   /// Rates that stand in the report as seconds or otherwise, and that the machine must be able to give.
   std::vector<operator_figure> more_rates{};
   std::optional<official_class> run_class{};  ///< that --size names
@@ -93,13 +94,10 @@ struct app_run {
   /// (6). The last call of a body. Collective.
   exit_status finish(exit_status status);
 
-  /// Returns the seconds that this rank's GPU has spent on finding out how to launch kernels.
-  double tuning_seconds() const { return tuned_device{gpu.get()}.tuning_seconds(); }
-
  private:
   struct stage_start {
     energy_reading energy;
-    work_clock<app_run> clock;
+    work_clock<library> clock;
   };
   stage_start start_stage(const std::string& name);
   void end_stage(const std::string& name, const stage_start& start);

@@ -34,7 +34,7 @@ void stay_idle(double seconds, const std::function<bool()>& should_stop) {
 void keep_running(double seconds, const timed_work& work, int applications, gpu_access& gpu,
                   const std::function<bool()>& should_stop) {
   const stopwatch watch;
-  while (!gpu.on_any_rank(watch.seconds() >= seconds) && !(should_stop && should_stop())) {
+  while (!gpu.device().on_any_rank(watch.seconds() >= seconds) && !(should_stop && should_stop())) {
     work(20 * applications);
     gpu.monitor().sample();
   }
@@ -57,22 +57,17 @@ std::vector<double> take(int samples, const timed_work& work, int applications,
 namespace {
 
 /// Clocks are those of this rank's GPU; energy and power are those of all, where all tell them.
-json_document window_of_ranks(const gpu_window& window, const gpu_access& gpu) {
+json_document window_of_ranks(const gpu_window& window, const library& device) {
   json_document seen = to_json(window);
   const bool told = seen.contains("energy_joule");
-  const double energy = gpu.sum_over_ranks(told ? seen["energy_joule"].get<double>() : 0.0);
-  const double power = gpu.sum_over_ranks(told ? seen["power_watt"].get<double>() : 0.0);
-  const bool all_report = !gpu.on_any_rank(!told);  // asked on every rank
+  const double energy = device.sum_over_ranks(told ? seen["energy_joule"].get<double>() : 0.0);
+  const double power = device.sum_over_ranks(told ? seen["power_watt"].get<double>() : 0.0);
+  const bool all_report = !device.on_any_rank(!told);  // asked on every rank
   if (all_report) seen.update({{"energy_joule", energy}, {"power_watt", power}});
   return seen;
 }
 
 }  // namespace
-
-int stretch_length(double wanted, int most) {
-  const int n = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
-  return n < shortest_stretch ? 1 : n - (n - shortest_stretch) % 6;
-}
 
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
                                              const std::function<bool()>& should_stop,
@@ -97,7 +92,7 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
     const gpu_window window = monitor.end();
     if (seconds.empty()) return {};
     if (guard.judge) guard.judge();
-    both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", window_of_ranks(window, *gpu)}}});
+    both.push_back({statistics(seconds), {{"protocol", protocol}, {"gpu", window_of_ranks(window, gpu->device())}}});
     for (const timed_work& other : alongside) {
       const auto of_other = take(samples, other, applications, should_stop);
       if (of_other.empty()) return {};

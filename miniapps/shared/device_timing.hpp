@@ -10,6 +10,7 @@
 
 #include "common/app/report.hpp"
 #include "common/app/timing.hpp"
+#include "common/solvers/stretch_length.hpp"
 
 namespace plaquette {
 
@@ -35,12 +36,6 @@ struct stretch_guard {
   /// After the last sample of each protocol: the output is that of its last application. Not timed.
   std::function<void()> judge{};
 };
-
-/// Returns the number of applications in a timed stretch, near `wanted`: 1, or 5, 11, 17, ... Applications that
-/// alternate between two inputs then end with the first one, and those that go through three states do not end in the
-/// first. A kernel that skips calls which it has seen leaves another output than the last call's.
-int stretch_length(double wanted, int most);
-inline constexpr int shortest_stretch = 5;  ///< of several applications
 
 /// On the CPU (`gpu` is null): samples of 30 ms after a warm-up, of 6 in tests. On a GPU: samples of 5 ms after a
 /// warm-up, which tunes what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.

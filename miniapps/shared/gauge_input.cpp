@@ -11,9 +11,9 @@
 #include "common/error.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/solvers/library.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/shared/device_links.hpp"
 #include "miniapps/shared/reunitarise.hpp"
 
 namespace plaquette {
@@ -24,7 +24,7 @@ namespace {
 /// rounding errors of 2^-53 in U U^+ - 1. Readers of files have their own bound.
 constexpr double made_here_tolerance = 256.0 * 0x1p-53;
 
-void sweep(device_links& links, const shared_options& options, run_control& control, progress_line& progress) {
+void sweep(link_field& links, const shared_options& options, run_control& control, progress_line& progress) {
   const gauge_action action{options.gauge.beta, options.gauge_anisotropy};
   progress.begin("heat bath");
   for (int number = 0; number < options.gauge.sweeps; ++number) {
@@ -32,6 +32,15 @@ void sweep(device_links& links, const shared_options& options, run_control& cont
     links.combined_sweep(action, {}, options.seed, static_cast<std::uint64_t>(number));
     progress.update((number + 1.0) / options.gauge.sweeps, fmt::format("sweep {}", number + 1));
   }
+}
+
+/// Unit, random and weak fields as chosen; for a heat bath the random field that it starts from.
+link_start start_of(const gauge_choice& choice) {
+  using enum gauge_choice::origin;
+  return {choice.from == random || choice.from == heat_bath ? link_start::kind::random
+          : choice.from == weak                             ? link_start::kind::weak
+                                                            : link_start::kind::unit,
+          choice.noise};
 }
 
 /// <Re tr V> / 3 of a link near 1 (weak_field_configuration): the traceless anti-Hermitian part of V has 16 eps^2 in
@@ -43,10 +52,9 @@ double mean_of_noise(double eps) { return 1.0 - 8.0 / 3.0 * eps * eps; }
 /// the same.
 gauge_configuration repeated_cell(const shared_options& options, const lattice_geometry& geometry,
                                   const communicator& world, run_control& control, progress_line& progress,
-                                  gpu_access* gpu, repeated_plaquette& plaquette) {
+                                  const library& device, repeated_plaquette& plaquette) {
   const extents& cell = *options.gauge.cell;
-  const auto links = gpu ? make_own_links_on_gpu(*gpu, options.gauge, options.seed, cell)
-                         : make_links_on_cpu(options.gauge, options.seed, lattice_geometry(cell), communicator());
+  const auto links = device.make_own_links(start_of(options.gauge), options.seed, cell);
   sweep(*links, options, control, progress);
   plaquette.of_cell = links->measure().average;
   const gauge_configuration of_cell = links->take();
@@ -67,13 +75,12 @@ gauge_configuration repeated_cell(const shared_options& options, const lattice_g
   return all;
 }
 
-/// Made on the GPU where there is one.
+/// Made on the device of the run.
 gauge_configuration made_here(const shared_options& options, const lattice_geometry& geometry,
-                              const communicator& world, run_control& control, progress_line& progress, gpu_access* gpu,
-                              std::optional<repeated_plaquette>& repeated) {
-  if (options.gauge.cell) return repeated_cell(options, geometry, world, control, progress, gpu, repeated.emplace());
-  const auto links = gpu ? make_links_on_gpu(*gpu, options.gauge, options.seed)
-                         : make_links_on_cpu(options.gauge, options.seed, geometry, world);
+                              const communicator& world, run_control& control, progress_line& progress,
+                              const library& device, std::optional<repeated_plaquette>& repeated) {
+  if (options.gauge.cell) return repeated_cell(options, geometry, world, control, progress, device, repeated.emplace());
+  const auto links = device.make_links(start_of(options.gauge), options.seed);
   if (options.gauge.from != gauge_choice::origin::heat_bath) return links->take();
   sweep(*links, options, control, progress);
   return links->take();
@@ -109,10 +116,10 @@ double file_tolerance(const gauge_file_header& header) {
   return header.precision_bits == 64 && header.distance_from_su3 <= doubles ? doubles : floats;
 }
 
-/// On the GPU where there is one, a step at a time.
+/// On the device of the run, a step at a time.
 void smear(gauge_input& input, const stout_smearing& smearing, const communicator& world, run_control& control,
-           gpu_access* gpu) {
-  const auto links = gpu ? links_on_gpu(*gpu, input.links) : links_on_cpu(std::move(input.links), world);
+           const library& device) {
+  const auto links = device.import_links(std::move(input.links));
   sparse_stop asks(control, world);
   for (int step = 0; step < smearing.steps; ++step) {
     if (asks()) control.stop_if_requested("stout smearing");
@@ -169,7 +176,7 @@ lattice_geometry geometry_of_run(const shared_options& options, const communicat
 }
 
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
-                         run_control& control, progress_line& progress, gpu_access* gpu) {
+                         run_control& control, progress_line& progress, const library& device) {
   enter_stage("the gauge configuration");
   const bool is_file = options.gauge.from == gauge_choice::origin::file;
   gauge_file_header header;
@@ -180,8 +187,11 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     return std::move(loaded.links);
   };
   std::optional<repeated_plaquette> repeated;
-  gauge_input input{
-      is_file ? from_file() : made_here(options, geometry, world, control, progress, gpu, repeated), {}, 0.0, 0.0, {}};
+  gauge_input input{is_file ? from_file() : made_here(options, geometry, world, control, progress, device, repeated),
+                    {},
+                    0.0,
+                    0.0,
+                    {}};
   input.judged.add(input.links.values());
   input.plaquette = cpu::measure_plaquettes(input.links, world);
   if (repeated) {
@@ -216,7 +226,7 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
     smearing = stout_parameters(options.stout);
     smearing["plaquette_before"] = input.plaquette.average;
     if (options.keep_thin_links) input.thin_links = input.links;
-    smear(input, options.stout, world, control, gpu);
+    smear(input, options.stout, world, control, device);
     input.judged = {};
     input.judged.add(input.links.values());
     input.plaquette = cpu::measure_plaquettes(input.links, world);
@@ -253,9 +263,9 @@ gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& 
 
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
                                         const communicator& world, run_control& control, progress_line& progress,
-                                        gpu_access* gpu) {
+                                        const library& device) {
   try {
-    gauge_input gauge = obtain_gauge(options, geometry, world, control, progress, gpu);
+    gauge_input gauge = obtain_gauge(options, geometry, world, control, progress, device);
     progress.clear();
     result.gauge = gauge.description;
     check_gauge(result.checks, gauge);

@@ -18,7 +18,7 @@
 
 namespace plaquette {
 
-class gpu_access;
+class library;
 
 /// Returns the lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are
 /// given and differ, and where the file cannot be used. Not collective.
@@ -48,15 +48,15 @@ struct gauge_input {
 
 /// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
 /// and what was found. Throws error of exit status 6 where the run is stopped meanwhile. Collective.
-/// \param gpu  makes random fields and heat baths there, where there is one; null: on the CPU
+/// \param device  makes random fields and heat baths
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
-                         run_control& control, progress_line& progress, gpu_access* gpu = nullptr);
+                         run_control& control, progress_line& progress, const library& device);
 
 /// Returns the same for a run that reports: the report gets its description and its checks. None where the run is
 /// stopped meanwhile; the report then says so, and is all there is. Collective.
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
                                         const communicator& world, run_control& control, progress_line& progress,
-                                        gpu_access* gpu = nullptr);
+                                        const library& device);
 
 /// Prints the plaquette, and remarks on the file.
 void print_gauge(const gauge_input& gauge);

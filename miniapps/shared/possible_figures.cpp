@@ -24,13 +24,16 @@ bool streams(const operator_figure& figure, double cache_bytes) {
 bool is_in_double(const operator_figure& figure) { return figure.precision == "double"; }
 
 /// With the limits of this moment, where the figure has none.
-operator_figure with_limits(operator_figure figure, const cpu::context& ctx, gpu_access* gpu, double cache_bytes) {
+operator_figure with_limits(operator_figure figure, const cpu::context& ctx, const library& device,
+                            double cache_bytes) {
   std::array<double, 2> known{figure.fraction_of_copy, figure.fraction_of_fma_peak};
   ctx.comm().maximum(std::span(known));
   if (known[0] != 0.0 || known[1] != 0.0) return figure;  // a NaN is known too
   const bool in_double = is_in_double(figure), needs_copy = streams(figure, cache_bytes);
-  const double copy = !needs_copy ? 0.0 : gpu ? gpu->copy_gbytes_per_s() : copy_gbytes_per_s(ctx);
-  const double peak = gpu ? gpu->fma_gflops(in_double) : in_double ? fma_gflops<double>(ctx) : fma_gflops<float>(ctx);
+  const double copy = !needs_copy ? 0.0 : device.is_gpu() ? device.copy_gbytes_per_s() : copy_gbytes_per_s(ctx);
+  const double peak = device.is_gpu() ? device.fma_gflops(in_double)
+                      : in_double     ? fma_gflops<double>(ctx)
+                                      : fma_gflops<float>(ctx);
   relate_to_machine(figure, copy, peak);
   return figure;
 }
@@ -87,18 +90,18 @@ operator_figure rate_of_flops(double gflops, int ranks, int threads, bool in_dou
 }
 
 void check_report_is_possible(report& result, const std::vector<operator_figure>& more,
-                              const lattice_geometry& geometry, const communicator& world, gpu_access* gpu,
+                              const lattice_geometry& geometry, const communicator& world, const library& device,
                               cpu::instruction_set isa) {
   std::vector<operator_figure> figures = result.figures;
   figures.insert(figures.end(), more.begin(), more.end());
   for (const solve_record& s : result.solves)
     if (s.details.contains("gflops") && s.details["gflops"].is_number())
       figures.push_back(rate_of_flops(s.details["gflops"].get<double>(), world.size(), result.machine.threads));
-  const double cache_bytes = gpu ? gpu->facts().cache_bytes : cpu::last_level_cache_bytes();
+  const double cache_bytes = device.facts().cache_bytes;
   for (operator_figure& figure : figures) {
-    const cpu::context ctx(geometry, world, gpu ? 0 : figure.threads, isa);
-    figure = with_limits(figure, ctx, gpu, cache_bytes);
-    if (!gpu) figure = against_limits_measured_again(ctx, {figure}).front();
+    const cpu::context ctx(geometry, world, device.is_gpu() ? 0 : figure.threads, isa);
+    figure = with_limits(figure, ctx, device, cache_bytes);
+    if (!device.is_gpu()) figure = against_limits_measured_again(ctx, {figure}).front();
   }
   check_figures_are_possible(result.checks, figures, cache_bytes);
 }

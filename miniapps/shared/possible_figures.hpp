@@ -7,8 +7,8 @@
 
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
+#include "common/solvers/library.hpp"
 #include "cpu_ref/context.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette {
 
@@ -36,10 +36,10 @@ operator_figure rate_of_flops(double gflops, int ranks, int threads, bool in_dou
 
 /// Adds the check for all figures of a report, the rates ("gflops") of its solves, and `more` of them. Figures that
 /// were not related to the machine yet are related to what it can give now. Collective.
-/// \param gpu  null: of the CPU
+/// \param device  that they are of
 /// \param isa  that a CPU's figures were measured with
 void check_report_is_possible(report& result, const std::vector<operator_figure>& more,
-                              const lattice_geometry& geometry, const communicator& world, gpu_access* gpu,
+                              const lattice_geometry& geometry, const communicator& world, const library& device,
                               cpu::instruction_set isa);
 
 }  // namespace plaquette

@@ -60,10 +60,11 @@ json_document open_machine(const program& app, app_run& run, const communicator&
   const auto policy = app.placement();
   std::optional<placement_record> placement;
   if (policy && !run.world.is_planned()) placement = place_threads(*policy, omp_get_max_threads(), run.world);
-  if (!run.shared.dry_run)
-    run.gpu = open_gpu(run.shared, run.geometry, run.world, policy.value_or(placement_policy::none));
+  const placement_policy wanted = policy.value_or(placement_policy::none);
+  if (!run.shared.dry_run) run.device = open_device(run.shared, run.geometry, run.world, wanted);
+  if (run.device && run.device->is_gpu()) run.gpu = std::make_unique<gpu_access>(run.device, run.shared);
   run.result.machine = machine_information(world);
-  if (run.gpu) note_gpu(run.result.machine, *run.gpu);
+  if (run.gpu) note_gpu(run.result.machine, *run.gpu, wanted);
   if (run.is_root()) {
     print_machine(run.result);
     if (const std::string remark = remark_on_threads(run.result.machine); !remark.empty())
@@ -131,7 +132,7 @@ exit_status run_parsed(program& app, const communicator& world) {
   }
   if (run.shared.dry_run) return exit_status::success;
   require_memory(run.world, needs.host_bytes, "this run");
-  if (run.gpu) require_gpu_memory(*run.gpu, needs.gpu_bytes, "this run");
+  if (run.gpu) require_gpu_memory(*run.device, needs.gpu_bytes, "this run");
   try {
     return app.body(run);
   } catch (const run_stopped&) {

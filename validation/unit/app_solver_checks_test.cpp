@@ -12,6 +12,7 @@
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "library/open_library.hpp"
 #include "miniapps/mixed-precision-solver/propagator_solve.hpp"
 #include "miniapps/mixed-precision-solver/solver_checks.hpp"
 #include "miniapps/mixed-precision-solver/timed_solver.hpp"
@@ -31,6 +32,7 @@ struct solved_problem {
   solver_options options;
   lattice_geometry geometry{odd_shape};
   gauge_configuration links = cpu::weak_field_configuration(geometry, 0.3, 21, alone);
+  std::shared_ptr<const library> device = open_library(device_kind::cpu, geometry, alone);
   std::unique_ptr<propagator_solver> solver;
   propagator_result result;
 
@@ -43,7 +45,7 @@ struct solved_problem {
     solver = solver_with(options);
     run_control control(alone, std::numeric_limits<double>::infinity());
     progress_line silent(false);
-    result = solve_propagator({*solver, geometry, alone}, options, links, alone, control, silent);
+    result = solve_propagator({*solver, *device}, options, links, alone, control, silent);
   }
   std::unique_ptr<propagator_solver> solver_with(const solver_options& o) const {
     return cpu::make_propagator_solver(cpu::context(geometry, alone, 1), std::make_shared<gauge_configuration>(links),
@@ -382,7 +384,7 @@ class drifting_solver final : public propagator_solver {
 propagator_result solved_by(propagator_solver& solver, const solver_options& options) {
   run_control control(alone, std::numeric_limits<double>::infinity());
   progress_line silent(false);
-  return solve_propagator({solver, problem().geometry, alone}, options, problem().links, alone, control, silent);
+  return solve_propagator({solver, *problem().device}, options, problem().links, alone, control, silent);
 }
 
 TEST(Solve, IsRepeatedWithCorrectionsWhereTheTrueResidualStaysAboveItsTolerance) {

@@ -6,38 +6,47 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 
+#include "common/hmc/molecular_dynamics.hpp"
 #include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette {
 namespace {
 
-gpu_facts made_up_facts() {
-  gpu_facts facts;
+device_facts made_up_facts() {
+  device_facts facts;
+  facts.kind = device_kind::gpu;
   facts.name = "made up";
+  facts.pci_bus_id = "no such bus";
   facts.memory_bytes = 4096.0;
   return facts;
 }
 
 /// Each application takes so long by its clock, and no time at all by that of the host.
-class made_up_gpu final : public gpu_access {
+class made_up_device final : public library {
  public:
-  explicit made_up_gpu(const shared_options& options, double free = 0.0)
-      : gpu_access(made_up_facts(), std::make_unique<gpu_monitor>("no such bus"), options), free_(free) {}
+  explicit made_up_device(double free = 0.0)
+      : library(made_up_facts(), lattice_geometry({4, 4, 4, 4}), communicator()), free_(free) {}
 
-  const gpu::context& context() const override { throw std::logic_error("nothing lives here"); }
-  std::unique_ptr<propagator_solver> make_propagator_solver(std::shared_ptr<const gauge_configuration>,
-                                                            const propagator_settings&) const override {
+  std::unique_ptr<link_field> import_links(gauge_configuration) const override { return nullptr; }
+  std::unique_ptr<link_field> make_links(const link_start&, std::uint64_t) const override { return nullptr; }
+  std::unique_ptr<link_field> make_own_links(const link_start&, std::uint64_t, const extents&) const override {
     return nullptr;
   }
-  std::unique_ptr<multigrid_solver> make_multigrid_solver(std::shared_ptr<const gauge_configuration>,
-                                                          const multigrid_settings&) const override {
+  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer, const propagator_settings&) const override {
     return nullptr;
   }
-  std::unique_ptr<overlap_solver> make_overlap_solver(std::shared_ptr<const gauge_configuration>,
-                                                      const overlap_settings&) const override {
+  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer, const multigrid_settings&) const override {
+    return nullptr;
+  }
+  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer, const overlap_settings&) const override {
+    return nullptr;
+  }
+  std::unique_ptr<dg_solver> make_dg_solver(const dg_domain&, const dg_settings&) const override { return nullptr; }
+  std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry&, const communicator&,
+                                                              const gauge_configuration&,
+                                                              const hybrid_action&) const override {
     return nullptr;
   }
   void finish() const override {}
@@ -46,12 +55,14 @@ class made_up_gpu final : public gpu_access {
     return 1e-4 * times;
   }
   double free_bytes() const override { return free_; }
+  bool has_room() const override { return false; }
   double copy_gbytes_per_s() const override { return 1.0; }
-  json_document tuning() const override { return {}; }
 
  private:
   double free_;
 };
+
+gpu_access made_up_gpu(const shared_options& options) { return {std::make_shared<const made_up_device>(), options}; }
 
 shared_options with_protocol(double idle, double running) {
   shared_options options;
@@ -61,8 +72,8 @@ shared_options with_protocol(double idle, double running) {
 }
 
 TEST(DeviceTiming, IsCoolThenSustainedOnAGpu) {
-  made_up_gpu gpu(with_protocol(0.0, 0.0));
-  const auto work = [&](int applications) { return gpu.seconds_of(applications, [] {}); };
+  gpu_access gpu = made_up_gpu(with_protocol(0.0, 0.0));
+  const auto work = [&](int applications) { return gpu.device().seconds_of(applications, [] {}); };
   const auto timed = time_applications(&gpu, 5, work);
   ASSERT_EQ(timed.size(), 2U);
   EXPECT_TRUE(timed[0].holds("cool"));
@@ -75,7 +86,7 @@ TEST(DeviceTiming, IsCoolThenSustainedOnAGpu) {
 }
 
 TEST(DeviceTiming, IdlesAndRunsAsLongAsTheProtocolSays) {
-  made_up_gpu gpu(with_protocol(0.15, 0.1));
+  gpu_access gpu = made_up_gpu(with_protocol(0.15, 0.1));
   double pause = 0.0, last = seconds_now();
   long applications = 0;
   const auto work = [&](int times) {
@@ -100,7 +111,7 @@ TEST(DeviceTiming, HasOneProtocolOnTheCpu) {
 }
 
 TEST(DeviceTiming, EndsWhenItIsToldTo) {
-  made_up_gpu gpu(with_protocol(100.0, 100.0));
+  gpu_access gpu = made_up_gpu(with_protocol(100.0, 100.0));
   const auto work = [](int applications) { return 1e-4 * applications; };
   EXPECT_TRUE(time_applications(&gpu, 3, work, [] { return true; }).empty());
 }
@@ -130,7 +141,7 @@ TEST(GpuWindow, HasPowerWhereTheStretchIsLongEnoughForTheCounter) {
 }
 
 TEST(GpuMemory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
-  const made_up_gpu gpu({}, 2048.0);
+  const made_up_device gpu(2048.0);
   EXPECT_NO_THROW(require_gpu_memory(gpu, 2048.0, "this run"));
   try {
     require_gpu_memory(gpu, 4096.0, "this run");

@@ -235,7 +235,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     const stopwatch watch;
     auto s = std::make_shared<overlap_solver::state>(links, options);
     const auto turn = turn_on(links.on(), options.device);
-    s->solver = open_device(links.on(), options.device)->make(links.get()->links, settings_of(options));
+    s->solver = open_device(links.on(), options.device)->make_overlap_solver(links.get()->links, settings_of(options));
     s->has_given_kernel = !given.kernel.values.empty();
     s->h =
         s->has_given_kernel

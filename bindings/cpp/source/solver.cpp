@@ -116,7 +116,7 @@ struct solver::state {
   device where;
   int width;        ///< right-hand sides of a batch
   double roundoff;  ///< of the solution
-  std::shared_ptr<const device_context> library{};
+  std::shared_ptr<const plaquette::library> library{};
   double setup_seconds = 0.0;
   std::unique_ptr<batch_solver> batches{};
   std::mutex busy{};
@@ -340,7 +340,7 @@ solver make_propagator_solver(const gauge_field& links, const action& quarks, co
     const auto turn = turn_on(links.on(), options.device);
     s->library = open_device(links.on(), options.device);
     s->batches = std::make_unique<batches_of<plaquette::propagator_solver>>(
-        s->library->make(links.get()->links, settings), links.on().get()->geometry);
+        s->library->make_propagator_solver(links.get()->links, settings), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
   });
@@ -382,7 +382,7 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
                                              unit_roundoff(plaquette::precision::double_));
     const auto turn = turn_on(links.on(), options.device);
     s->library = open_device(links.on(), options.device);
-    auto made = s->library->make(links.get()->links, settings);
+    auto made = s->library->make_multigrid_solver(links.get()->links, settings);
     made->set_up(parameters);
     if (options.tune.value_or(on_gpu)) made->tune({.columns = options.columns});
     s->batches = std::make_unique<batches_of<plaquette::multigrid_solver>>(std::move(made), links.on().get()->geometry);
@@ -413,7 +413,7 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
             settings_of(inner(quarks), plaquette::precision::double_, plaquette::precision::double_);
         settings.columns = 1;
         const auto turn = turn_on(links.on(), where);
-        auto made = open_device(links.on(), where)->make(links.get()->links, settings);
+        auto made = open_device(links.on(), where)->make_propagator_solver(links.get()->links, settings);
         auto m = made->full_operator(false);
         return std::make_shared<state>(links, where, std::move(made), std::move(m));
       })) {}

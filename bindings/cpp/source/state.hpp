@@ -34,6 +34,10 @@
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "plaquette/plaquette.hpp"
 
+namespace plaquette {
+class library;  // common/solvers/library.hpp
+}
+
 namespace plaquette::api {
 inline namespace v1 {
 
@@ -63,15 +67,13 @@ auto guarded(Work&& work) {
 /// Throws error(unusable_input) on a lattice with reproducible sums, for what has none.
 void require_any_sums(const lattice& on, const char* what);
 
-class device_context;  // devices.hpp
-
 struct lattice::state {
   communicator comm;
   lattice_geometry geometry;
   int threads;
   bool reproducible;
   std::mutex gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
-  std::shared_ptr<device_context> gpu{};
+  std::shared_ptr<const library> gpu{};
 };
 
 /// Sets the number of threads of this thread's parallel regions, as long as it lives; 0: as it was.

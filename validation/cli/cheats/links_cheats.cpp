@@ -10,8 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/heatbath.hpp"
 #include "cpu_ref/solvers.hpp"
-#include "miniapps/shared/device_links.hpp"
 
 namespace plaquette {
 
@@ -41,34 +42,37 @@ std::unique_ptr<propagator_solver> cheating_solver(const cpu::context& ctx,
   return honest_solver(ctx, std::move(links), settings);
 }
 
-#define PLAQUETTE_MAKE_LINKS \
-  "_ZN9plaquette17make_links_on_cpuERKNS_12gauge_choiceEmRKNS_16lattice_geometryERKNS_12communicatorE"
+#define PLAQUETTE_RANDOM_LINKS "_ZN9plaquette3cpu20random_configurationERKNS_16lattice_geometryEmRKNS_12communicatorE"
+#define PLAQUETTE_SWEEP                                                                                          \
+  "_ZN9plaquette3cpu16heatbath_updater14combined_sweepERNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_12gauge" \
+  "_actionERKNS_10sweep_planEmm"
 
-std::unique_ptr<device_links> honest_links(const gauge_choice&, std::uint64_t, const lattice_geometry&,
-                                           const communicator&) asm("__real_" PLAQUETTE_MAKE_LINKS);
-std::unique_ptr<device_links> cheating_links(const gauge_choice&, std::uint64_t, const lattice_geometry&,
-                                             const communicator&) asm("__wrap_" PLAQUETTE_MAKE_LINKS);
+gauge_configuration honest_links(const lattice_geometry&, std::uint64_t,
+                                 const communicator&) asm("__real_" PLAQUETTE_RANDOM_LINKS);
+gauge_configuration cheating_links(const lattice_geometry&, std::uint64_t,
+                                   const communicator&) asm("__wrap_" PLAQUETTE_RANDOM_LINKS);
+void honest_sweep(cpu::heatbath_updater*, gauge_configuration&, const gauge_action&, const sweep_plan&, std::uint64_t,
+                  std::uint64_t) asm("__real_" PLAQUETTE_SWEEP);
+void cheating_sweep(cpu::heatbath_updater*, gauge_configuration&, const gauge_action&, const sweep_plan&, std::uint64_t,
+                    std::uint64_t) asm("__wrap_" PLAQUETTE_SWEEP);
 
-/// Links that no sweep changes.
-struct frozen_links final : device_links {
-  explicit frozen_links(std::unique_ptr<device_links> links) : links_(std::move(links)) {}
-  void combined_sweep(const gauge_action&, const sweep_plan&, std::uint64_t, std::uint64_t) override {}
-  void smear(const stout_smearing& smearing) override { links_->smear(smearing); }
-  plaquettes measure() override { return links_->measure(); }
-  const gauge_configuration& on_host() override { return links_->on_host(); }
-  gauge_configuration take() override { return links_->take(); }
-  std::unique_ptr<device_links> links_;
-};
-
-std::unique_ptr<device_links> cheating_links(const gauge_choice& choice, std::uint64_t seed,
-                                             const lattice_geometry& geometry, const communicator& world) {
+std::string word_of_cheat() {
   const char* cheat = std::getenv("PLAQUETTE_CHEAT");
-  const std::string word = cheat == nullptr ? "" : cheat;
-  if (word != "cold" && word != "weak") return honest_links(choice, seed, geometry, world);
-  gauge_choice other;
-  other.from = word == "cold" ? gauge_choice::origin::unit : gauge_choice::origin::weak;
-  other.noise = 0.1;
-  return std::make_unique<frozen_links>(honest_links(other, seed, geometry, world));
+  return cheat == nullptr ? "" : cheat;
+}
+
+gauge_configuration cheating_links(const lattice_geometry& geometry, std::uint64_t seed, const communicator& world) {
+  const std::string word = word_of_cheat();
+  return word == "cold"   ? cpu::unit_configuration(geometry)
+         : word == "weak" ? cpu::weak_field_configuration(geometry, 0.1, seed, world)
+                          : honest_links(geometry, seed, world);
+}
+
+/// Leaves the links as they are.
+void cheating_sweep(cpu::heatbath_updater* updater, gauge_configuration& links, const gauge_action& action,
+                    const sweep_plan& plan, std::uint64_t seed, std::uint64_t number) {
+  const std::string word = word_of_cheat();
+  if (word != "cold" && word != "weak") honest_sweep(updater, links, action, plan, seed, number);
 }
 
 }  // namespace plaquette

@@ -26,10 +26,13 @@
 #include <utility>
 
 #include "cpu_ref/solvers.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/propagator_file.hpp"
 
 namespace plaquette {
+
+namespace gpu {
+class context;
+}
 
 namespace {
 

@@ -230,35 +230,25 @@ class cheating_solver final : public dg_solver {
 
 }  // namespace
 
-#define MAKE_CPU "_ZN9plaquette8nodal_dg15make_cpu_solverERKNS_9dg_domainERKNS0_16nodal_dg_optionsEbRKSt8functionIFvvEE"
-#define MAKE_GPU "_ZN9plaquette8nodal_dg15make_gpu_solverERNS_10gpu_accessERKNS_9dg_domainERKNS0_16nodal_dg_optionsE"
+#define MAKE_SOLVER \
+  "_ZN9plaquette8nodal_dg11make_solverERKNS_7libraryERKNS_9dg_domainERKNS0_16nodal_dg_optionsERKSt8functionIFvvEE"
 #define WRITE_PLANE                                                                                             \
   "_ZN9plaquette8nodal_dg11write_planeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS0_15plane_of_" \
   "valuesERKNS_9dg_domainESt4spanIKdLm18446744073709551615EENS_13existing_fileE"
 
-std::unique_ptr<dg_solver> honest_cpu_solver(const dg_domain&, const nodal_dg_options&, bool,
-                                             const stop_check&) __asm__("__real_" MAKE_CPU);
-std::unique_ptr<dg_solver> cheating_cpu_solver(const dg_domain&, const nodal_dg_options&, bool,
-                                               const stop_check&) __asm__("__wrap_" MAKE_CPU);
-std::unique_ptr<dg_solver> honest_gpu_solver(gpu_access&, const dg_domain&,
-                                             const nodal_dg_options&) __asm__("__real_" MAKE_GPU);
-std::unique_ptr<dg_solver> cheating_gpu_solver(gpu_access&, const dg_domain&,
-                                               const nodal_dg_options&) __asm__("__wrap_" MAKE_GPU);
+std::unique_ptr<dg_solver> honest_solver(const library&, const dg_domain&, const nodal_dg_options&,
+                                         const stop_check&) __asm__("__real_" MAKE_SOLVER);
+std::unique_ptr<dg_solver> solver_of_cheats(const library&, const dg_domain&, const nodal_dg_options&,
+                                            const stop_check&) __asm__("__wrap_" MAKE_SOLVER);
 void honest_write_plane(const std::string&, const plane_of_values&, const dg_domain&, std::span<const double>,
                         existing_file) __asm__("__real_" WRITE_PLANE);
 void cheating_write_plane(const std::string&, const plane_of_values&, const dg_domain&, std::span<const double>,
                           existing_file) __asm__("__wrap_" WRITE_PLANE);
 
-std::unique_ptr<dg_solver> cheating_cpu_solver(const dg_domain& domain, const nodal_dg_options& options, bool parts,
-                                               const stop_check& stop) {
-  return std::make_unique<cheating_solver>(
-      domain, [&](const dg_domain& d) { return honest_cpu_solver(d, options, parts, stop); });
-}
-
-std::unique_ptr<dg_solver> cheating_gpu_solver(gpu_access& gpu, const dg_domain& domain,
-                                               const nodal_dg_options& options) {
+std::unique_ptr<dg_solver> solver_of_cheats(const library& device, const dg_domain& domain,
+                                            const nodal_dg_options& options, const stop_check& stop) {
   return std::make_unique<cheating_solver>(domain,
-                                           [&](const dg_domain& d) { return honest_gpu_solver(gpu, d, options); });
+                                           [&](const dg_domain& d) { return honest_solver(device, d, options, stop); });
 }
 
 void cheating_write_plane(const std::string& path, const plane_of_values& plane, const dg_domain& domain,

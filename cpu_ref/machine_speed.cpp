@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "miniapps/shared/machine_speed.hpp"
+#include "cpu_ref/machine_speed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <span>
 
-#include "common/app/memory.hpp"
-#include "common/app/provenance.hpp"
-#include "common/app/timing.hpp"
+#include "common/comms/host_name.hpp"
+#include "common/host_memory.hpp"
+#include "common/stopwatch.hpp"
 #include "cpu_ref/memory/aligned_buffer.hpp"
 #include "cpu_ref/simd/kernels.hpp"
 
-namespace plaquette {
+namespace plaquette::cpu {
 
 namespace {
 
@@ -42,16 +42,16 @@ double bytes_of_copy(const communicator& world) {
   return std::min(largest, 0.05 * available_memory()) / ranks_on_this_host(world);
 }
 
-double copy_gbytes_per_s(const cpu::context& ctx) { return copy_gbytes_per_s(ctx, bytes_of_copy(ctx.comm())); }
+double copy_gbytes_per_s(const context& ctx) { return copy_gbytes_per_s(ctx, bytes_of_copy(ctx.comm())); }
 
-double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
+double copy_gbytes_per_s(const context& ctx, double bytes) {
   constexpr std::int64_t line = 64 / sizeof(float);
   constexpr double stream_above_bytes = 32 << 20;  // as the kernels do: what leaves the caches is stored past them
   constexpr double least_bytes_a_pass = 2e7;       // so that a pass is long against the clock
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
   const auto repeats = static_cast<std::int64_t>(std::max(1.0, least_bytes_a_pass / bytes));
-  cpu::aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
-  const auto copy = cpu::tables_of<float>(cpu::kernels_of(ctx.isa()))[0].copy;
+  aligned_buffer<float> from(static_cast<std::size_t>(lines * line)), to(static_cast<std::size_t>(lines * line));
+  const auto copy = tables_of<float>(kernels_of(ctx.isa()))[0].copy;
   const auto part_of_each_thread = [&](auto&& work) {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
     for (int thread = 0; thread < ctx.threads(); ++thread) {
@@ -74,10 +74,10 @@ double copy_gbytes_per_s(const cpu::context& ctx, double bytes) {
 }
 
 template <class T>
-double fma_gflops(const cpu::context& ctx, int passes) {
+double fma_gflops(const context& ctx, int passes) {
   constexpr std::int64_t iterations = 400'000;
-  const auto& table = cpu::tables_of<T>(cpu::kernels_of(ctx.isa()))[0];
-  const double flops = 2.0 * static_cast<double>(iterations) * cpu::fma_chains * table.width * ctx.threads();
+  const auto& table = tables_of<T>(kernels_of(ctx.isa()))[0];
+  const double flops = 2.0 * static_cast<double>(iterations) * fma_chains * table.width * ctx.threads();
   return 1e-9 * best_rate(passes, flops, ctx.comm(), [&] {
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static)
            for (int thread = 0; thread < ctx.threads(); ++thread) {
@@ -87,12 +87,7 @@ double fma_gflops(const cpu::context& ctx, int passes) {
          });
 }
 
-template double fma_gflops<float>(const cpu::context&, int);
-template double fma_gflops<double>(const cpu::context&, int);
+template double fma_gflops<float>(const context&, int);
+template double fma_gflops<double>(const context&, int);
 
-void relate_to_machine(operator_figure& figure, double copy_gbytes_per_s, double fma_gflops) {
-  figure.fraction_of_copy = copy_gbytes_per_s > 0.0 ? figure.gbytes_per_s / copy_gbytes_per_s : 0.0;
-  figure.fraction_of_fma_peak = fma_gflops > 0.0 ? figure.gflops / fma_gflops : 0.0;
-}
-
-}  // namespace plaquette
+}  // namespace plaquette::cpu

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cpu_ref/library.hpp"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "common/host_memory.hpp"
+#include "common/stopwatch.hpp"
+#include "cpu_ref/context.hpp"
+#include "cpu_ref/dg/production.hpp"
+#include "cpu_ref/fields/cache_size.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/heatbath.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
+#include "cpu_ref/gauge/stout.hpp"
+#include "cpu_ref/machine_speed.hpp"
+#include "cpu_ref/solvers.hpp"
+
+namespace plaquette::cpu {
+
+namespace {
+
+class links_of_cpu final : public link_field {
+ public:
+  links_of_cpu(gauge_configuration links, const communicator& comm)
+      : links_(std::move(links)), comm_(comm), updater_(links_.geometry(), comm) {}
+
+  void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
+                      std::uint64_t number) override {
+    if (!keeps_links_of_sweep(links_.geometry())) {
+      const stop_question none(nullptr);  // a sweep ends soon
+      return updater_.combined_sweep(links_, action, plan, seed, number);
+    }
+    gauge_configuration before = links_;
+    try {
+      updater_.combined_sweep(links_, action, plan, seed, number);
+    } catch (...) {
+      links_ = std::move(before);
+      throw;
+    }
+  }
+  void smear(const stout_smearing& smearing) override { links_ = stout_smeared(links_, smearing, comm_); }
+  plaquettes measure() override { return measure_plaquettes(links_, comm_); }
+  const gauge_configuration& on_host() override { return links_; }
+  gauge_configuration take() override { return std::move(links_); }
+
+ private:
+  gauge_configuration links_;
+  communicator comm_;
+  heatbath_updater updater_;
+};
+
+gauge_configuration made(const link_start& start, std::uint64_t seed, const lattice_geometry& geometry,
+                         const communicator& comm) {
+  switch (start.from) {
+    case link_start::kind::random:
+      return random_configuration(geometry, seed, comm);
+    case link_start::kind::weak:
+      return weak_field_configuration(geometry, start.noise, seed, comm);
+    case link_start::kind::unit:
+      break;
+  }
+  return unit_configuration(geometry);
+}
+
+dg_options options_of(const dg_settings& settings, int threads) {
+  dg_options options;
+  options.precision = name(settings.numbers);
+  options.columns = settings.columns;
+  options.threads = threads;
+  options.time_parts = settings.time_parts;
+  options.waits_asleep = settings.waits_asleep;
+  options.overlap = settings.overlap;
+  options.stop = settings.stop;
+  return options;
+}
+
+device_facts facts_of_cpu() {
+  device_facts facts;
+  facts.memory_bytes = total_memory();
+  facts.cache_bytes = last_level_cache_bytes();
+  return facts;
+}
+
+/// Each solver has a context of its own, and with it its memory: solvers of several threads do not meet.
+class library_of_cpu final : public library {
+ public:
+  library_of_cpu(const lattice_geometry& geometry, const communicator& comm, int threads)
+      : library(facts_of_cpu(), geometry, comm), threads_(threads) {}
+
+  std::unique_ptr<link_field> import_links(gauge_configuration links) const override {
+    return std::make_unique<links_of_cpu>(std::move(links), comm());
+  }
+  std::unique_ptr<link_field> make_links(const link_start& start, std::uint64_t seed) const override {
+    return import_links(made(start, seed, geometry(), comm()));
+  }
+  std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
+                                             const extents& lattice) const override {
+    const communicator alone;
+    return std::make_unique<links_of_cpu>(made(start, seed, lattice_geometry(lattice), alone), alone);
+  }
+
+  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
+                                                            const propagator_settings& settings) const override {
+    return cpu::make_propagator_solver(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
+                                                          const multigrid_settings& settings) const override {
+    return cpu::make_multigrid_solver(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
+                                                      const overlap_settings& settings) const override {
+    return cpu::make_overlap_solver(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
+    return cpu::make_dg_solver(domain, options_of(settings, threads_));
+  }
+  std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
+                                                              const communicator& comm,
+                                                              const gauge_configuration& links,
+                                                              const hybrid_action& action) const override {
+    return cpu::make_molecular_dynamics(context(geometry, comm, threads_), links, action);
+  }
+
+  void finish() const override {}
+  double seconds_of(int times, const std::function<void()>& launch) const override {
+    comm().barrier();
+    const stopwatch watch;
+    for (int i = 0; i < times; ++i) launch();
+    return largest_over_ranks(watch.seconds());
+  }
+  double free_bytes() const override { return available_memory(); }
+  bool has_room() const override { return true; }
+  double copy_gbytes_per_s() const override { return cpu::copy_gbytes_per_s(new_context()); }
+  double fma_gflops(bool in_double) const override {
+    return in_double ? cpu::fma_gflops<double>(new_context()) : cpu::fma_gflops<float>(new_context());
+  }
+
+ private:
+  context new_context() const { return {geometry(), comm(), threads_}; }
+
+  int threads_;
+};
+
+class platform_of_cpu final : public platform {
+ public:
+  int devices() const override { return 1; }
+  std::shared_ptr<library> open(const lattice_geometry& geometry, const communicator& comm,
+                                const library_options& options) const override {
+    return std::make_shared<library_of_cpu>(geometry, comm, options.threads);
+  }
+  std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
+    return cpu::make_dg_solver(domain, options_of(settings, 0));
+  }
+  double bytes_of_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
+    return dg_memory_needed(domain, options_of(settings, 0));
+  }
+
+  int device_of_rank(const communicator&) const override { return 0; }
+  std::shared_ptr<void> allocate_for_caller(int, std::size_t bytes) const override {
+    return {::operator new(bytes), [](void* begin) { ::operator delete(begin); }};
+  }
+  int device_of_caller(const void*, std::size_t, const char*) const override { return 0; }
+  void copy_from_caller(void* to, const void* from, std::size_t bytes, const char*) const override {
+    std::memcpy(to, from, bytes);
+  }
+  void copy_to_caller(void* to, const void* from, std::size_t bytes, const char*) const override {
+    std::memcpy(to, from, bytes);
+  }
+  void require_memory_of_host(const void*, const char*) const override {}
+};
+
+}  // namespace
+
+const platform& this_platform() {
+  static const platform_of_cpu one;
+  return one;
+}
+
+}  // namespace plaquette::cpu

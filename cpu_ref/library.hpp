@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The CPU library behind the one door: common/solvers/library.hpp. The twin of gpu/library.hpp.
+#pragma once
+
+#include "common/solvers/library.hpp"
+
+namespace plaquette::cpu {
+
+/// Returns what the CPU library does without a lattice, and what opens it.
+const platform& this_platform();
+
+}  // namespace plaquette::cpu
