@@ -116,6 +116,9 @@ class library_of_cpu final : public library {
   std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
     return cpu::make_dg_solver(domain, options_of(settings, threads_));
   }
+  std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action& of) const override {
+    return cpu::make_timed_operators(new_context(), of);
+  }
   std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
                                                               const communicator& comm,
                                                               const gauge_configuration& links,

@@ -22,6 +22,7 @@
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
+#include "gpu/halo/transfer_times.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/tuning/kernel_sources.hpp"
 #include "gpu/tuning/tuner.hpp"
@@ -128,6 +129,9 @@ class library_of_gpu final : public library {
     return gpu::make_dg_solver(domain, settings.numbers, settings.columns, context_.queue(),
                                {kernel_of(settings), context_.ranks()});
   }
+  std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action& of) const override {
+    return gpu::make_timed_operators(context_, of);
+  }
   std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
                                                               const communicator& comm,
                                                               const plaquette::gauge_configuration& links,
@@ -191,6 +195,16 @@ class library_of_gpu final : public library {
       known = sum_over_ranks(in_double ? gpu::fma_gflops<double>(q) : gpu::fma_gflops<float>(q));
     }
     return known;
+  }
+  std::vector<timed_transfer> time_transfers(std::span<const std::size_t> sizes, double seconds_each) const override {
+    return gpu::time_transfers(context_, sizes, seconds_each);
+  }
+  std::vector<timed_transfer> time_exchanges(std::span<const std::size_t> sizes, double seconds_each) const override {
+    return gpu::time_exchanges(context_, sizes, seconds_each);
+  }
+  launch_seconds time_launches() const override {
+    const launch_cost cost = measured_launch_cost(context_.queue());
+    return {cost.in_queue, cost.in_graph, cost.waited_for};
   }
   double tuning_seconds() const override { return context_.tuner().seconds_spent(); }
   tuning_summary tuning() const override {

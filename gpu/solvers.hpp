@@ -10,6 +10,7 @@
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
+#include "common/solvers/timed_operator.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 
@@ -44,5 +45,8 @@ std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
 std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx,
                                                             const plaquette::gauge_configuration& links,
                                                             const hybrid_action& action);
+
+/// Returns what makes single operators and vector operations to be timed.
+std::unique_ptr<scaling::operator_maker> make_timed_operators(const context& ctx, const scaling::timed_action& of);
 
 }  // namespace plaquette::gpu

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "common/algorithms/precision.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/comms/rank_options.hpp"
+#include "common/comms/timed_transfer.hpp"
 #include "common/dg/dg_solver.hpp"
 #include "common/lattice/extents.hpp"
 #include "common/lattice/gauge_action.hpp"
@@ -32,6 +34,7 @@
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
+#include "common/solvers/timed_operator.hpp"
 #include "common/stop_point.hpp"
 
 namespace plaquette {
@@ -115,6 +118,11 @@ struct tuning_summary {
   std::vector<tuned_kernel> kernels{};
 };
 
+/// Seconds of one of many launches of an empty kernel: in a row, as nodes of a graph, and one that is waited for.
+struct launch_seconds {
+  double in_queue = 0.0, in_graph = 0.0, waited_for = 0.0;
+};
+
 // ---- Links
 
 /// A gauge configuration that lives on the device of a library and changes there. One caller at a time.
@@ -177,6 +185,8 @@ class library {
                                                               const overlap_settings& settings) const = 0;
   /// \param domain  of the same ranks; must outlive the solver
   virtual std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const = 0;
+  /// Returns what makes single operators and vector operations to be timed.
+  virtual std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action& of) const = 0;
   /// Returns links that move, on a lattice of the whole run or of this rank alone. Collective in `comm`.
   virtual std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
                                                                       const communicator& comm,
@@ -220,6 +230,19 @@ class library {
   /// Returns 10^9 flops per second of fused multiply-adds in registers, in single or double precision, of all ranks'
   /// devices. A GPU measures it once, a CPU each time. 0 if it is not known.
   virtual double fma_gflops(bool /*in_double*/) const { return 0.0; }
+  /// Times copies between host and GPU, and from it to the other GPUs of its host that it reaches. Not collective.
+  virtual std::vector<timed_transfer> time_transfers(std::span<const std::size_t> /*sizes*/,
+                                                     double /*seconds_each*/) const {
+    return {};
+  }
+  /// Times exchanges of memory of the GPUs of ranks 0 and 1, both ways at once, by every halo policy that the host
+  /// drives and that is there: "exchange staged", "exchange mpi", "exchange nccl".
+  virtual std::vector<timed_transfer> time_exchanges(std::span<const std::size_t> /*sizes*/,
+                                                     double /*seconds_each*/) const {
+    return {};
+  }
+  /// Returns the seconds of a kernel's launch. Not collective.
+  virtual launch_seconds time_launches() const { return {}; }
   /// Returns the seconds that this rank has spent on finding out how to launch kernels.
   virtual double tuning_seconds() const { return 0.0; }
   virtual tuning_summary tuning() const { return {}; }

@@ -11,12 +11,12 @@
 #include "common/algorithms/precision.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
 #include "common/app/timing.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 

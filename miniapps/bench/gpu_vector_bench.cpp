@@ -10,9 +10,9 @@
 
 #include "common/algebra/float_pair.hpp"
 #include "common/algebra/largest.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/fields/random_spinor.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 

@@ -7,6 +7,7 @@
 
 #include "common/app/draw.hpp"
 #include "common/app/timing.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
@@ -14,7 +15,6 @@
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/machine_speed.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 

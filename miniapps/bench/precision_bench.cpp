@@ -9,11 +9,11 @@
 #include "common/algorithms/precision.hpp"
 #include "common/algorithms/reliable_solvers.hpp"
 #include "common/app/timing.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::bench {
 

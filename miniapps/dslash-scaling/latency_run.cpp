@@ -14,7 +14,6 @@
 #include "common/app/run_app.hpp"
 #include "common/app/timing.hpp"
 #include "miniapps/dslash-scaling/summary.hpp"
-#include "miniapps/shared/gpu_access.hpp"
 
 namespace plaquette::scaling {
 
@@ -128,7 +127,8 @@ std::vector<std::size_t> message_sizes(std::size_t largest) {
   return sizes;
 }
 
-exit_status run_latency(const scaling_options& options, report& result, gpu_access* gpu, const communicator& world) {
+exit_status run_latency(const scaling_options& options, report& result, const library& device) {
+  const communicator& world = device.comm();
   enter_stage("the measurement of latencies");
   // A quarter of what is left, shared by ranks that send and receive, is plenty.
   std::array<double, 1> small_host{available_memory() / 16.0 < static_cast<double>(largest_message) ? 1.0 : 0.0};
@@ -137,17 +137,21 @@ exit_status run_latency(const scaling_options& options, report& result, gpu_acce
   const double each = options.seconds_each_message;
   std::vector<timed_transfer> transfers;
   json_document launches = json_document::array();
-  if (gpu != nullptr) result.latencies["copy_gbytes_per_s"] = gpu->device().copy_gbytes_per_s() / world.size();
+  if (device.is_gpu()) result.latencies["copy_gbytes_per_s"] = device.copy_gbytes_per_s() / world.size();
   if (world.rank() == 0) {
     for (const std::size_t bytes : sizes) transfers.push_back(time_memcpy(bytes, each));
-    if (gpu != nullptr)
-      for (const timed_transfer& t : time_gpu_transfers(*gpu, sizes, each, launches)) transfers.push_back(t);
+    for (const timed_transfer& t : device.time_transfers(sizes, each)) transfers.push_back(t);
+    if (device.is_gpu()) {
+      const launch_seconds cost = device.time_launches();
+      launches = {{{"kind", "stream"}, {"seconds", cost.in_queue}},
+                  {{"kind", "graph"}, {"seconds", cost.in_graph}},
+                  {{"kind", "waited"}, {"seconds", cost.waited_for}}};
+    }
   }
   world.barrier();
   if (world.size() > 1) {
     for (const std::size_t bytes : sizes) transfers.push_back(time_round_trips(bytes, each, world));
-    if (gpu != nullptr)
-      for (const timed_transfer& t : time_gpu_exchanges(*gpu, sizes, each, world)) transfers.push_back(t);
+    for (const timed_transfer& t : device.time_exchanges(sizes, each)) transfers.push_back(t);
   }
   const bool right = std::ranges::all_of(transfers, &timed_transfer::right);
   std::array<double, 1> wrong{right ? 0.0 : 1.0};
@@ -155,7 +159,7 @@ exit_status run_latency(const scaling_options& options, report& result, gpu_acce
   result.checks.add("what arrives is what was sent, in all transfers", wrong[0] == 0.0);
   if (world.rank() != 0) return exit_status::success;
 
-  result.fom = merit_of(transfers, gpu != nullptr ? "host_to_device pinned sync" : "host_copy");
+  result.fom = merit_of(transfers, device.is_gpu() ? "host_to_device pinned sync" : "host_copy");
   json_document list = json_document::array();
   for (const timed_transfer& t : transfers) list.push_back(to_json(t));
   result.gauge = {{"source", "none"}, {"plaquette", std::numeric_limits<double>::quiet_NaN()}};

@@ -9,8 +9,8 @@
 
 #include "common/app/report.hpp"
 #include "common/app/run_control.hpp"
+#include "common/solvers/timed_operator.hpp"
 #include "cpu_ref/context.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
 
 namespace plaquette::scaling {
 

@@ -14,19 +14,19 @@
 #include "common/algebra/largest.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/solvers/stretch_numbers.hpp"
+#include "common/solvers/timed_operator.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
 #include "miniapps/dslash-scaling/measurement.hpp"
 #include "miniapps/dslash-scaling/summary.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
 #include "miniapps/dslash-scaling/work_estimate.hpp"
 #include "miniapps/shared/drawn_sample.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 #include "miniapps/shared/stopped_report.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette::scaling {
 
@@ -97,7 +97,8 @@ void check_case(app_run& run, const scaling_options& options, timed_operator& op
 void check_against_cpu(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
                        const gauge_input& gauge) {
   enter_stage("the comparison with the CPU");
-  const auto maker = make_cpu_operator_maker(cpu::context(run.geometry, run.world), gauge.links, options);
+  const auto maker = open_library(device_kind::cpu, run.geometry, run.world)
+                         ->make_timed_operators({gauge.links, options.shared.action, options.preconditioning});
   const auto of_cpu = maker->make(c);
   spinor_configuration in(run.geometry), found(run.geometry), expected(run.geometry);
   set_random_input(*of_cpu, c, run, in);
@@ -277,8 +278,7 @@ void run_case(app_run& run, const scaling_options& options, const timing_setting
 exit_status run_cases(app_run& run, const scaling_options& options, const gauge_input& gauge) {
   std::optional<cpu::context> ctx;
   if (!run.gpu) ctx.emplace(run.geometry, run.world);
-  const auto maker = run.gpu ? make_gpu_operator_maker(*run.gpu, gauge.links, options)
-                             : make_cpu_operator_maker(*ctx, gauge.links, options);
+  const auto maker = run.device->make_timed_operators({gauge.links, options.shared.action, options.preconditioning});
   const timing_setting setting{*maker, ctx ? &*ctx : nullptr, gauge};
   if (run.is_root()) print_figure_header(volume(run.geometry.grid()) > 1, run.gpu != nullptr);
   run.progress.begin("operators");
@@ -343,7 +343,7 @@ void scaling_program::print_problem(const app_run& run) const {
 }
 
 exit_status scaling_program::body(app_run& run) {
-  if (options_.latency) return run.finish(run_latency(options_, run.result, run.gpu.get(), run.world));
+  if (options_.latency) return run.finish(run_latency(options_, run.result, *run.device));
   return run_cases(run, options_, run.gauge());
 }
 

@@ -14,10 +14,10 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/residual_tolerance.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "miniapps/mixed-precision-solver/solver_options.hpp"
 #include "miniapps/shared/operator_case.hpp"
 #include "miniapps/shared/operator_checks.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 

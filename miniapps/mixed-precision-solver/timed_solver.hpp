@@ -10,7 +10,7 @@
 #include "common/app/report.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/solvers/propagator_solver.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 
 namespace plaquette {
 

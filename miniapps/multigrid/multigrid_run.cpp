@@ -13,6 +13,7 @@
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/multigrid/low_mode_report.hpp"
 #include "miniapps/multigrid/multigrid_estimate.hpp"
@@ -22,7 +23,6 @@
 #include "miniapps/multigrid/source_solves.hpp"
 #include "miniapps/shared/gpu_access.hpp"
 #include "miniapps/shared/stopped_report.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 

@@ -15,6 +15,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/algorithms/work_clock.hpp"
 #include "common/lattice/sum_rounding.hpp"
+#include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -25,7 +26,6 @@
 #include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/operator_case.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
 
 namespace plaquette {
 

@@ -17,7 +17,7 @@ TOP = {"common": {"common"},
        "bindings": {"bindings", "common", "cpu_ref", "library"},
        "miniapps": {"common", "cpu_ref", "library", "miniapps"}}
 # Programs that time parts of the CUDA library itself.
-OF_THE_GPU = ("miniapps/bench/gpu_", "miniapps/dslash-scaling/gpu_", "miniapps/shared/gpu_library.hpp")
+OF_THE_GPU = ("miniapps/bench/gpu_",)
 
 LAYERS = {
     "common": [("error", "host_memory", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),

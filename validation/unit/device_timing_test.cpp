@@ -44,6 +44,9 @@ class made_up_device final : public library {
     return nullptr;
   }
   std::unique_ptr<dg_solver> make_dg_solver(const dg_domain&, const dg_settings&) const override { return nullptr; }
+  std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action&) const override {
+    return nullptr;
+  }
   std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry&, const communicator&,
                                                               const gauge_configuration&,
                                                               const hybrid_action&) const override {

@@ -13,8 +13,9 @@
 #include "common/error.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/dslash-scaling/latency_run.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
+#include "miniapps/dslash-scaling/scaling_options.hpp"
 #include "miniapps/shared/operator_checks.hpp"
 
 namespace plaquette::scaling {
@@ -125,7 +126,7 @@ struct applied_case {
                bool adjoint = false)
       : what(c), options(options_for(preconditioning)), dagger(adjoint) {
     const cpu::context ctx(geometry, alone, 1);
-    const auto op = make_cpu_operator_maker(ctx, links, options)->make(what);
+    const auto op = cpu::make_timed_operators(ctx, {links, options.shared.action, options.preconditioning})->make(what);
     for (int column = 0; column < what.rhs; ++column) op->set_input(column, psi);
     op->apply(dagger);
     op->get_output(what.rhs - 1, found);

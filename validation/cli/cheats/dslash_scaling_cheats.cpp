@@ -8,8 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_ref/solvers.hpp"
 #include "miniapps/dslash-scaling/scaling_options.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
+
+namespace plaquette::gpu {
+class context;
+}
 
 namespace plaquette::scaling {
 
@@ -84,29 +88,21 @@ std::unique_ptr<operator_maker> with_cheat(std::unique_ptr<operator_maker> hones
 
 }  // namespace
 
-#define MAKE_ON_CPU                                                                                                  \
-  "_ZN9plaquette7scaling23make_cpu_operator_makerERKNS_3cpu7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERK" \
-  "NS0_15scaling_optionsE"
-#define MAKE_ON_GPU                                                                                                 \
-  "_ZN9plaquette7scaling23make_gpu_operator_makerERNS_10gpu_accessERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERK" \
-  "NS0_15scaling_optionsE"
+#define MAKE_ON_CPU "_ZN9plaquette3cpu20make_timed_operatorsERKNS0_7contextERKNS_7scaling12timed_actionE"
+#define MAKE_ON_GPU "_ZN9plaquette3gpu20make_timed_operatorsERKNS0_7contextERKNS_7scaling12timed_actionE"
 
-std::unique_ptr<operator_maker> honest_on_cpu(const cpu::context&, const gauge_configuration&,
-                                              const scaling_options&) __asm__("__real_" MAKE_ON_CPU);
-std::unique_ptr<operator_maker> cheat_on_cpu(const cpu::context&, const gauge_configuration&,
-                                             const scaling_options&) __asm__("__wrap_" MAKE_ON_CPU);
-std::unique_ptr<operator_maker> honest_on_gpu(gpu_access&, const gauge_configuration&,
-                                              const scaling_options&) __asm__("__real_" MAKE_ON_GPU);
-std::unique_ptr<operator_maker> cheat_on_gpu(gpu_access&, const gauge_configuration&,
-                                             const scaling_options&) __asm__("__wrap_" MAKE_ON_GPU);
+std::unique_ptr<operator_maker> honest_on_cpu(const cpu::context&, const timed_action&) __asm__("__real_" MAKE_ON_CPU);
+std::unique_ptr<operator_maker> cheat_on_cpu(const cpu::context&, const timed_action&) __asm__("__wrap_" MAKE_ON_CPU);
+std::unique_ptr<operator_maker> cheat_on_cpu(const cpu::context& ctx, const timed_action& of) {
+  return with_cheat(honest_on_cpu(ctx, of), of.links.geometry());
+}
 
-std::unique_ptr<operator_maker> cheat_on_cpu(const cpu::context& ctx, const gauge_configuration& links,
-                                             const scaling_options& options) {
-  return with_cheat(honest_on_cpu(ctx, links, options), links.geometry());
+#ifdef PLAQUETTE_WITH_GPU
+std::unique_ptr<operator_maker> honest_on_gpu(const gpu::context&, const timed_action&) __asm__("__real_" MAKE_ON_GPU);
+std::unique_ptr<operator_maker> cheat_on_gpu(const gpu::context&, const timed_action&) __asm__("__wrap_" MAKE_ON_GPU);
+std::unique_ptr<operator_maker> cheat_on_gpu(const gpu::context& ctx, const timed_action& of) {
+  return with_cheat(honest_on_gpu(ctx, of), of.links.geometry());
 }
-std::unique_ptr<operator_maker> cheat_on_gpu(gpu_access& gpu, const gauge_configuration& links,
-                                             const scaling_options& options) {
-  return with_cheat(honest_on_gpu(gpu, links, options), links.geometry());
-}
+#endif
 
 }  // namespace plaquette::scaling

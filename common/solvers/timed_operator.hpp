@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is timed: one operator of one device with its fields, behind an interface that hides precision and device.
+/// What is timed: one operator or vector operation of a device with its fields. `library::make_timed_operators` makes
+/// them.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "common/algebra/complex.hpp"
+#include "common/lattice/dirac_operator.hpp"
+#include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
-#include "cpu_ref/context.hpp"
-#include "miniapps/dslash-scaling/scaling_options.hpp"
-#include "miniapps/shared/operator_case.hpp"
-
-namespace plaquette {
-class gpu_access;
-}
+#include "common/solvers/operator_case.hpp"
 
 namespace plaquette::scaling {
 
@@ -50,8 +48,6 @@ class timed_operator {
   virtual bool is_swapped() const { return false; }
   /// Returns steps since the stretch began.
   virtual int steps_of_stretch() const { return 0; }
-  /// Waits for all that was queued.
-  virtual void finish() const = 0;
   /// Copies column `column` of the output; sites that it does not have become zero, ghosts stay unchanged.
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
@@ -72,18 +68,18 @@ class timed_operator {
   virtual halo_cost get_halo_cost() const = 0;
 };
 
+/// The operators of an action.
+struct timed_action {
+  const gauge_configuration& links;  ///< with ghosts filled; kept by reference
+  fermion_action action{};
+  schur_kind preconditioning = schur_kind::symmetric;
+};
+
 /// Makes operators; those that share packed links, made one after the other, share them in memory too.
 class operator_maker {
  public:
   virtual ~operator_maker() = default;
   virtual std::unique_ptr<timed_operator> make(const operator_case& c) = 0;
 };
-
-/// \param links  with ghosts filled; kept by reference, as is `options`
-std::unique_ptr<operator_maker> make_cpu_operator_maker(const cpu::context& ctx, const gauge_configuration& links,
-                                                        const scaling_options& options);
-/// On the ranks' GPUs; the same. Throws input_error where the program was built without.
-std::unique_ptr<operator_maker> make_gpu_operator_maker(gpu_access& gpu, const gauge_configuration& links,
-                                                        const scaling_options& options);
 
 }  // namespace plaquette::scaling

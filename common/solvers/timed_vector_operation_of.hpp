@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A timed vector operation of any device, written once over the names that its library gives to things.
+/// A timed vector operation of any device, written once over the names of a backend.
 #pragma once
 
 #include <cmath>
@@ -9,22 +9,23 @@
 #include <vector>
 
 #include "common/concepts.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
+#include "common/solvers/backend.hpp"
+#include "common/solvers/stretch_numbers.hpp"
+#include "common/solvers/timed_operator.hpp"
 
 namespace plaquette::scaling {
 
-/// \tparam Device  as of device_operator
-template <class Device, class T>
-class device_vector_operation final : public timed_operator {
-  using field = typename Device::template field<T>;
+template <backend Backend, class T>
+class timed_vector_operation_of final : public timed_operator {
+  using context = typename Backend::context;
+  using field = typename Backend::template field<T>;
 
  public:
-  device_vector_operation(const Device& device, const operator_case& c)
-      : device_(device),
+  timed_vector_operation_of(const context& ctx, const operator_case& c)
+      : context_(ctx),
         case_(c),
-        u_(device.ctx, {spins, colours, sites_of(c), c.rhs}),
-        x_(device.ctx, {spins, colours, sites_of(c), c.kind == operator_kind::norm2 ? 1 : c.rhs}),
+        u_(ctx, {spins, colours, sites_of(c), c.rhs}),
+        x_(ctx, {spins, colours, sites_of(c), c.kind == operator_kind::norm2 ? 1 : c.rhs}),
         kept_x_(like(x_)) {
     for (int state = 0; state < states; ++state)
       a_.push_back(make_scalars(u_, std::vector<complex<double>>(static_cast<std::size_t>(c.rhs), factor_of(state))));
@@ -65,7 +66,7 @@ class device_vector_operation final : public timed_operator {
       axpy(x_, a_[static_cast<std::size_t>(state)], u_);
     }
     // Where sums over ranks wait until somebody wants them: somebody does.
-    if constexpr (requires { device_.ctx.complete_sums(); }) device_.ctx.complete_sums();
+    if constexpr (requires { context_.complete_sums(); }) context_.complete_sums();
   }
   void get_input(int column, spinor_configuration& psi) const override { export_column(psi, u_, column); }
   void get_second_input(int column, spinor_configuration& psi) const override { export_column(psi, kept_x_, column); }
@@ -76,7 +77,6 @@ class device_vector_operation final : public timed_operator {
   }
   bool is_swapped() const override { return state_ == 0; }
   int steps_of_stretch() const override { return steps_; }
-  void finish() const override { device_.finish(); }
 
   void set_overlap(bool) override {}
   void set_communication(bool) override {}
@@ -98,7 +98,7 @@ class device_vector_operation final : public timed_operator {
   }
   using scalar_batch = decltype(norm2(std::declval<const field&>()));
 
-  Device device_;
+  context context_;
   operator_case case_;
   field u_, x_, kept_x_;
   std::vector<scalar_batch> a_;  ///< of the states

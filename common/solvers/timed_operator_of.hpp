@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The timed operator of any device, written once over the names that its library gives to things.
+/// The timed operator of any device, written once over the names of a backend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
@@ -11,9 +12,10 @@
 
 #include "common/algebra/fixed_point.hpp"
 #include "common/concepts.hpp"
-#include "miniapps/dslash-scaling/device_vector_operation.hpp"
-#include "miniapps/dslash-scaling/timed_operator.hpp"
-#include "miniapps/shared/stretch_numbers.hpp"
+#include "common/solvers/backend.hpp"
+#include "common/solvers/stretch_numbers.hpp"
+#include "common/solvers/timed_operator.hpp"
+#include "common/solvers/timed_vector_operation_of.hpp"
 
 namespace plaquette::scaling {
 
@@ -25,25 +27,20 @@ inline site_subset output_sites(const operator_case& c) {
   return c.kind == operator_kind::hopping ? site_subset::odd : site_subset::even;
 }
 
-/// \tparam Device  the names of a library and what a run holds of its device: types `context`, `field<T>`,
-///                 `wilson_clover<T>`, `schur_wilson_clover<T>`; members `ctx`, `renew()` and `finish()`. `renew()`
-///                 gives fields made from then on a separate workspace, where that matters. `finish()` waits for all
-///                 that was queued
-template <class Device, class T>
-class device_operator final : public timed_operator {
-  using field = typename Device::template field<T>;
-  using full_operator = typename Device::template wilson_clover<T>;
+template <backend Backend, class T>
+class timed_operator_of final : public timed_operator {
+  using field = typename Backend::template field<T>;
+  using full_operator = typename Backend::template wilson_clover<T>;
 
  public:
-  device_operator(const Device& device, std::shared_ptr<full_operator> m, const operator_case& c,
-                  cpu::schur_kind preconditioning)
-      : device_(device),
-        case_(c),
+  timed_operator_of(const typename Backend::context& ctx, std::shared_ptr<full_operator> m, const operator_case& c,
+                    schur_kind preconditioning)
+      : case_(c),
         m_(std::move(m)),
         schur_(m_, preconditioning),
-        in_(device.ctx, {spins, colours, input_sites(c), c.rhs}),
+        in_(ctx, {spins, colours, input_sites(c), c.rhs}),
         other_in_(like(in_)),
-        out_(device.ctx, {spins, colours, output_sites(c), c.rhs}) {}
+        out_(ctx, {spins, colours, output_sites(c), c.rhs}) {}
 
   void set_input(int column, const spinor_configuration& psi) override { import_column(in_, column, psi); }
   void get_output(int column, spinor_configuration& out) const override { export_column(out, out_, column); }
@@ -65,8 +62,6 @@ class device_operator final : public timed_operator {
   void get_input(int column, spinor_configuration& psi) const override {
     export_column(psi, was_other_ ? other_in_ : in_, column);
   }
-
-  void finish() const override { device_.finish(); }
 
   void set_overlap(bool on) override {
     if constexpr (requires { m_->hopping().set_overlap(on); }) m_->hopping().set_overlap(on);
@@ -140,19 +135,23 @@ class device_operator final : public timed_operator {
     }
   }
 
-  Device device_;
   operator_case case_;
   std::shared_ptr<full_operator> m_;
-  typename Device::template schur_wilson_clover<T> schur_;
+  typename Backend::template schur_wilson_clover<T> schur_;
   field in_, other_in_, out_;
   bool next_is_other_ = false, was_other_ = false;
 };
 
-template <class Device>
-class device_operator_maker final : public operator_maker {
+template <backend Backend>
+class operator_maker_of final : public operator_maker {
+  using context = typename Backend::context;
+  template <class T>
+  using full_operator = typename Backend::template wilson_clover<T>;
+
  public:
-  device_operator_maker(Device device, const gauge_configuration& links, const scaling_options& options)
-      : device_(std::move(device)), links_(links), options_(options) {}
+  /// \param new_context  returns where the fields of operators live that share links
+  operator_maker_of(std::function<context()> new_context, timed_action of)
+      : new_context_(std::move(new_context)), context_(new_context_()), of_(std::move(of)) {}
 
   std::unique_ptr<timed_operator> make(const operator_case& c) override {
     switch (c.precision) {
@@ -169,32 +168,29 @@ class device_operator_maker final : public operator_maker {
 
  private:
   template <class T>
-  using full_operator = typename Device::template wilson_clover<T>;
-
-  template <class T>
   std::unique_ptr<timed_operator> make_in(const operator_case& c) {
-    if (c.is_vector()) return std::make_unique<device_vector_operation<Device, T>>(device_, c);
+    if (c.is_vector()) return std::make_unique<timed_vector_operation_of<Backend, T>>(context_, c);
     if (!held_ || held_for_.precision != c.precision || held_for_.links != c.links ||
         held_for_.has_clover() != c.has_clover()) {
       held_.reset();  // before the next one is made, so that both are never there at once
-      device_.renew();
+      context_ = new_context_();
       held_ = make_full<T>(c);
       held_for_ = c;
     }
-    return std::make_unique<device_operator<Device, T>>(device_, std::static_pointer_cast<full_operator<T>>(held_), c,
-                                                        options_.preconditioning);
+    return std::make_unique<timed_operator_of<Backend, T>>(context_, std::static_pointer_cast<full_operator<T>>(held_),
+                                                           c, of_.preconditioning);
   }
 
   template <class T>
   std::shared_ptr<full_operator<T>> make_full(const operator_case& c) const {
-    fermion_action action = options_.shared.action;
+    fermion_action action = of_.action;
     if (!c.has_clover()) action.clover_spatial = action.clover_temporal = 0.0;
-    return std::make_shared<full_operator<T>>(device_.ctx, links_, action, c.links);
+    return std::make_shared<full_operator<T>>(context_, of_.links, action, c.links);
   }
 
-  Device device_;
-  const gauge_configuration& links_;
-  const scaling_options& options_;
+  std::function<context()> new_context_;
+  context context_;
+  timed_action of_;
   std::shared_ptr<void> held_;  ///< the wilson_clover of `held_for_`, whatever its precision
   operator_case held_for_;
 };
