@@ -339,9 +339,13 @@ class device_dg_solver final : public dg_solver {
 
   std::unique_ptr<dg_snapshot> new_snapshot(const dg_domain&) const override {
     auto snapshot = std::make_unique<device_snapshot<T, fields>>();
+    if (!leaves_room(residual_.bytes())) {
+      snapshot->on_host.resize(residual_places());
+      return snapshot;
+    }
     try {
       snapshot->on_device = device_array<values>(queue_, residual_places());
-    } catch (const memory_error&) {
+    } catch (const memory_error&) {  // another process took it
       snapshot->on_host.resize(residual_places());
     }
     return snapshot;
@@ -484,9 +488,16 @@ class device_dg_solver final : public dg_solver {
     fill_bytes(queue_, rhs_.data(), 0, rhs_.bytes());
     do_stage(rhs_.data(), {0.0, 0.0, 1.0, time});
   }
+  /// Whether the device has memory for judging, and some more: what comes later must not lack it.
+  bool leaves_room(std::size_t bytes) const {
+    constexpr std::size_t some_more = std::size_t{2} << 30;
+    if (kernels_run_on_host()) return true;
+    return memory_of_device(queue_.device()).available >= bytes + residual_.bytes() + some_more;
+  }
   /// Takes the memory of repeat_step once.
   bool has_room_for_steps() {
     if (made_.size() > 0) return true;
+    if (!leaves_room(2 * residual_places() * sizeof(node_values<double, fields>))) return false;
     try {
       device_array<node_values<double, fields>> made(queue_, residual_places());
       made_register_ = device_array<node_values<double, fields>>(queue_, residual_places());
