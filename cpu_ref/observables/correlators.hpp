@@ -10,13 +10,12 @@
 #include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/correlator.hpp"
+#include "common/lattice/propagator.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette::cpu {
 
-/// S = M^-1 from one source, in the normalisation of M: column 3 * (source spin) + (source colour) holds S(x) b of that
-/// source. DeGrand-Rossi basis. Twelve columns.
-using propagator = std::vector<spinor_configuration>;
+using plaquette::propagator;
 
 /// Throws input_error unless there are twelve columns, on one lattice and process grid.
 void require_propagator(std::span<const spinor_configuration> columns);

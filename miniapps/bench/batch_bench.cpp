@@ -49,9 +49,9 @@ batch_gain bench(const extents& lattice, int threads, cpu::instruction_set isa, 
   const cpu::context ctx(geometry, comm, threads, isa);
   const auto links = cpu::weak_field_configuration(geometry, 0.2, seed, comm);
   const auto m = std::make_shared<const cpu::wilson_clover<T>>(ctx, links, fermion_action::isotropic(-0.1, 1.0));
-  const cpu::schur_wilson_clover<T> schur(m, cpu::schur_kind::symmetric);
+  const cpu::schur_wilson_clover<T> schur(m, schur_kind::symmetric);
   const cpu::schur_wilson_clover<double> judge(
-      std::make_shared<const cpu::wilson_clover<double>>(ctx, links, m->action()), cpu::schur_kind::symmetric);
+      std::make_shared<const cpu::wilson_clover<double>>(ctx, links, m->action()), schur_kind::symmetric);
 
   batch_gain result;
   result.lattice = lattice;

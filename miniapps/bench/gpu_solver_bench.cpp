@@ -84,7 +84,7 @@ double worst_residual(gpu_lattice& lattice, const gpu_system& system, const gpu:
   const cpu::schur_wilson_clover<double> s(
       std::make_shared<const cpu::wilson_clover<double>>(ctx, lattice.links_on_host(),
                                                          fermion_action::isotropic(system.mass, system.csw)),
-      cpu::schur_kind::symmetric);
+      schur_kind::symmetric);
   cpu::field<double> solution(ctx, {spins, colours, site_subset::even, 1}), source = like(solution), r = like(solution);
   spinor_configuration column(geometry);
   double worst = 0.0;

@@ -25,7 +25,7 @@ template <class T>
 cpu::schur_wilson_clover<T> schur_operator(const cpu::context& ctx, const gauge_configuration& links) {
   const auto m = std::make_shared<const cpu::wilson_clover<T>>(ctx, links, fermion_action::isotropic(-0.1, 1.0),
                                                                reconstruct::twelve);
-  return {m, cpu::schur_kind::symmetric};
+  return {m, schur_kind::symmetric};
 }
 
 double relative_residual(const cpu::schur_wilson_clover<double>& a, const cpu::field<double>& x,

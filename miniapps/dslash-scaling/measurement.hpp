@@ -11,6 +11,8 @@
 #include "common/app/run_control.hpp"
 #include "common/solvers/timed_operator.hpp"
 #include "cpu_ref/context.hpp"
+#include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/operator_case.hpp"
 
 namespace plaquette::scaling {
 

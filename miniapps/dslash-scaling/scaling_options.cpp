@@ -258,8 +258,7 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
 
   options.shared = shared.collected();
   options.command = line.typed();
-  options.preconditioning =
-      raw.preconditioning == "symmetric" ? cpu::schur_kind::symmetric : cpu::schur_kind::asymmetric;
+  options.preconditioning = raw.preconditioning == "symmetric" ? schur_kind::symmetric : schur_kind::asymmetric;
   options.placement = parse_placement_policy(raw.placement, "--placement");
   if (!raw.size.size.empty() && !line.given("--precision") && find_class("dslash-scaling", raw.size, line))
     raw.lists.precisions = {number_precision::double_precision, number_precision::single_precision};
@@ -293,7 +292,7 @@ json_document parameters_of(const scaling_options& options, const lattice_geomet
               {"size", options.size},
               {"scaling", options.weak ? "weak" : "strong"},
               {"local_lattice", geometry.local()},
-              {"preconditioning", options.preconditioning == cpu::schur_kind::symmetric ? "symmetric" : "asymmetric"},
+              {"preconditioning", options.preconditioning == schur_kind::symmetric ? "symmetric" : "asymmetric"},
               {"samples", options.samples},
               {"headline", describe(options.headline)},
               {"latency", options.latency}});

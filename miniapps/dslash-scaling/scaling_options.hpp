@@ -26,7 +26,7 @@ struct scaling_options {
   std::optional<extents> local_lattice;     ///< of each rank; none: shared.lattice is cut
   std::vector<operator_case> cases;
   operator_case headline;  ///< whose GFLOP/s are the figure of merit
-  cpu::schur_kind preconditioning = cpu::schur_kind::symmetric;
+  schur_kind preconditioning = schur_kind::symmetric;
   int samples = 11;
   bool latency = false;  ///< messages and launches are timed, and no operators
   std::size_t largest_message = std::size_t{256} << 20;

@@ -67,7 +67,7 @@ flow_choice parse_flow(const std::string& text) {
   const std::size_t colon = text.find(':');
   flow_choice chosen{.time = parse_real(text.substr(0, colon), "--flow", real_range::positive())};
   if (colon != std::string::npos) chosen.step = parse_real(text.substr(colon + 1), "--flow", real_range::positive());
-  cpu::flow_steps(0.0, chosen.time, chosen.step);  // refuses too many
+  flow_steps(0.0, chosen.time, chosen.step);  // refuses too many
   return chosen;
 }
 
@@ -75,7 +75,7 @@ flow_choice parse_flow(const std::string& text) {
 void print_flow(const gauge_configuration& links, const flow_choice& chosen, const communicator& world) {
   enter_stage("the gradient flow");
   cpu::gradient_flow flow(links, world);
-  const auto history = cpu::flow_history(flow, chosen.time, chosen.step);
+  const auto history = flow_history(flow, chosen.time, chosen.step);
   if (world.rank() != 0) return;
   constexpr std::size_t lines = 10;
   const std::size_t steps = history.size() - 1, interval = std::max<std::size_t>(1, (steps + lines - 1) / lines);
@@ -84,11 +84,11 @@ void print_flow(const gauge_configuration& links, const flow_choice& chosen, con
     if (i % interval == 0 || i == steps)
       fmt::print("           {:8.3f} {:12.8f} {:12.6f}\n", history[i].time, history[i].scaled_energy(),
                  history[i].charge);
-  const double t0 = cpu::reference_time(history);
+  const double t0 = reference_time(history);
   fmt::print("t0         {}\n", std::isnan(t0) ? "t^2 E does not pass 0.3" : fmt::format("{:.6f}", t0));
 }
 
-void print_gauge(const gauge_file_header& h, const cpu::plaquettes& found, double trace, double off) {
+void print_gauge(const gauge_file_header& h, const plaquettes& found, double trace, double off) {
   fmt::print("kind       gauge configuration, {}\n", name_of(h.format));
   fmt::print("lattice    {}\n", to_string(h.lattice));
   fmt::print("numbers    {} bits, {}-endian{}\n", h.precision_bits, h.big_endian ? "big" : "little",
@@ -118,7 +118,7 @@ exit_status inspect_gauge(const std::string& path, const choices& chosen, const 
   const lattice_geometry geometry(lattice, smallest_surface_grid(lattice, world.size()), world.rank());
   loaded_gauge loaded = read_gauge(path, geometry, world, {.reunitarisable = chosen.reunitarise, .drifted = true});
   gauge_file_header& h = loaded.header;
-  const cpu::plaquettes found = cpu::measure_plaquettes(loaded.links, world);
+  const plaquettes found = cpu::measure_plaquettes(loaded.links, world);
   const double trace = cpu::link_trace(loaded.links, world);
   const double off = std::abs(h.plaquette - found.average);
   const bool agrees = std::isnan(h.plaquette) || off <= std::max(h.plaquette_tolerance, h.single_sum_tolerance);

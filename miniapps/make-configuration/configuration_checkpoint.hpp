@@ -19,7 +19,7 @@ namespace plaquette {
 /// A line of the plaquette history.
 struct measurement {
   int sweep;  ///< combined sweeps done
-  cpu::plaquettes plaquette;
+  plaquettes plaquette;
 };
 
 /// In addition to the links.

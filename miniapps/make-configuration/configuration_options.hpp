@@ -14,8 +14,8 @@ namespace plaquette {
 
 struct configuration_options {
   shared_options shared;  ///< lattice, grid, threads, seed, files; `gauge` is the start
-  cpu::gauge_action action{6.0};
-  cpu::sweep_plan plan;
+  gauge_action action{6.0};
+  sweep_plan plan;
   int sweeps = 100;       ///< combined ones to do
   int first_sweep = 0;    ///< combined ones done before, by the run that is continued
   int measure_every = 1;  ///< combined sweeps from one line of the history to the next

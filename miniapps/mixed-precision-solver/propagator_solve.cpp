@@ -125,11 +125,11 @@ namespace {
 
 /// The reference residuals of columns from `first` on, and what they are held to.
 void judge_some(std::span<column_result> results, int first, std::span<spinor_configuration> x,
-                const cpu::source_description& source, const fermion_action& action, double tolerance, double roundoff,
+                const source_description& source, const fermion_action& action, double tolerance, double roundoff,
                 const gauge_configuration& links, const communicator& world, const gauge_configuration* source_links) {
   std::vector<spinor_configuration> b;
   for (std::size_t n = 0; n < x.size(); ++n) {
-    const auto [spin, colour] = cpu::component_of_column(first + static_cast<int>(n));
+    const auto [spin, colour] = component_of_column(first + static_cast<int>(n));
     b.push_back(cpu::make_source(source, spin, colour, source_links ? *source_links : links, world));
   }
   const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, links, action, world);
@@ -147,7 +147,7 @@ void judge_some(std::span<column_result> results, int first, std::span<spinor_co
 
 }  // namespace
 
-void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
+void judge_columns(std::vector<column_result>& results, propagator& columns, const source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
                    const communicator& world, const gauge_configuration* source_links,
                    const std::function<bool()>& should_stop) {
@@ -172,7 +172,7 @@ void judge_columns(std::vector<column_result>& results, cpu::propagator& columns
 
 namespace {
 
-void add_columns(bit_sum& sum, const cpu::propagator& columns) {
+void add_columns(bit_sum& sum, const propagator& columns) {
   for (const spinor_configuration& column : columns) {
     const lattice_geometry& geometry = column.geometry();
     const int length = geometry.local()[0];
@@ -183,7 +183,7 @@ void add_columns(bit_sum& sum, const cpu::propagator& columns) {
 
 }  // namespace
 
-bit_sum sum_of_columns(const cpu::propagator& columns) {
+bit_sum sum_of_columns(const propagator& columns) {
   bit_sum sum;
   add_columns(sum, columns);
   return sum;
@@ -274,7 +274,7 @@ bool needs_corrections(const propagator_result& result, const solver_options& op
 
 /// The solve that was timed last, from a source of its own.
 struct timed_source {
-  cpu::source_description source;
+  source_description source;
   complex<double> phase;
 };
 
@@ -386,7 +386,7 @@ void contract_on_device(propagator_result& result, const propagator_solver& solv
   result.correlators = solver.correlators();
   if (!result.correlators) return;
   enter_stage("the comparison of the device's solutions");
-  cpu::propagator again(1, spinor_configuration(result.columns.front().geometry()));
+  propagator again(1, spinor_configuration(result.columns.front().geometry()));
   result.of_device.emplace();
   for (std::size_t n = 0; n < result.columns.size(); ++n) {
     solver.get_solution(static_cast<int>(n), again.front());

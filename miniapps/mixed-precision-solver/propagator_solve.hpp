@@ -28,7 +28,7 @@ struct solved_batch {
 };
 
 struct propagator_result {
-  cpu::propagator columns;
+  propagator columns;
   std::vector<column_result> results;          ///< one a column
   bit_sum judged{};                            ///< of the columns, before they were judged; of this rank
   std::optional<bit_sum> of_device{};          ///< of the device's solutions, after correlators were made of them there
@@ -65,7 +65,7 @@ struct propagator_result {
 };
 
 /// Sums the bits of all columns, this rank's sites, ghosts left out.
-bit_sum sum_of_columns(const cpu::propagator& columns);
+bit_sum sum_of_columns(const propagator& columns);
 
 /// Solves, checks each column with the textbook operator, then repeats the solve for its time. With a checkpoint in the
 /// options, columns that it holds are not solved again, and the others are stored in it a few at a time, or when the
@@ -80,7 +80,7 @@ propagator_result solve_propagator(const timed_solver& on, const solver_options&
 /// \param roundoff      of the precision that the columns were stored in while they were solved
 /// \param source_links  that smear a Gaussian source; null: `links`
 /// \param should_stop   is called between columns, the same on every rank; true: the others get NaN for a residual
-void judge_columns(std::vector<column_result>& results, cpu::propagator& columns, const cpu::source_description& source,
+void judge_columns(std::vector<column_result>& results, propagator& columns, const source_description& source,
                    const fermion_action& action, double tolerance, double roundoff, const gauge_configuration& links,
                    const communicator& world, const gauge_configuration* source_links = nullptr,
                    const std::function<bool()>& should_stop = {});

@@ -103,7 +103,7 @@ void declare_solver(command_line& line, solver_options& options, raw_options& ra
   line.integer("--batch", options.batch,
                "Right-hand sides that are solved at once (0: all); with 1 each is solved and timed by itself, and the "
                "report has their spread",
-               0, cpu::spin_colours);
+               0, spin_colours);
 }
 
 void declare_files(command_line& line, solver_options& options, raw_options& raw) {
@@ -121,7 +121,7 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
             "that continues them");
   line.integer("--checkpoint-every", options.checkpoint_every,
                "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
-               cpu::spin_colours);
+               spin_colours);
   line.no_effect_with("--read-propagator",
                       {"--mass",
                        "--kappa",
@@ -177,12 +177,12 @@ void require_sense(const solver_options& options) {
   if (shared.device == "gpu" && !options.read_propagator.empty())
     throw input_error("--device gpu has no effect together with --read-propagator: the reference runs on the CPU");
   if (options.outer == precision::pairs) require_pairs_sense(shared);
-  if (shared.rhs > cpu::spin_colours)
+  if (shared.rhs > spin_colours)
     throw input_error(fmt::format("--rhs: expected at most 12, the columns of a propagator, found {}", shared.rhs));
   if (options.batch > shared.rhs)
     throw input_error(
         fmt::format("--batch: expected at most the {} right-hand sides of --rhs, found {}", shared.rhs, options.batch));
-  if (!options.write_propagator.empty() && shared.rhs != cpu::spin_colours)
+  if (!options.write_propagator.empty() && shared.rhs != spin_colours)
     throw input_error("--propagator needs all 12 right-hand sides");
   const double least = options.outer == precision::single  ? least_tolerance_single
                        : options.outer == precision::pairs ? least_tolerance_pairs
@@ -257,7 +257,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
   options.run_class = find_class("mixed-precision-solver", raw.size, line);
   options.command = line.typed();
-  options.source.kind = cpu::parse_source_kind(raw.source);
+  options.source.kind = parse_source_kind(raw.source);
   options.source.thin_links = raw.smearing_links == "thin";
   // A file that is read says later which ones its source had.
   options.shared.keep_thin_links = options.source.thin_links || !options.read_propagator.empty();
@@ -309,7 +309,7 @@ json_document parameters_of(const solver_options& options, const lattice_geometr
   all.update({{"command", options.command},
               {"size", options.size},
               {"precision", shared.precision},
-              {"source", cpu::name(options.source.kind)},
+              {"source", name(options.source.kind)},
               {"source_position", options.source.position},
               {"smearing_radius", options.source.smearing_radius},
               {"smearing_steps", options.source.smearing_steps},

@@ -22,7 +22,7 @@ struct solver_options {
   std::string size;                         ///< of the ladder; empty where none was named
   std::optional<official_class> run_class;  ///< where that is an official one
 
-  cpu::source_description source;
+  source_description source;
   solver_kind solver = solver_kind::automatic;
   solver_parameters parameters;
   precision outer = precision::double_;  ///< of the solution and of its residual

@@ -67,7 +67,7 @@ void check_solver(app_run& run, const solver_options& options, propagator_solver
 }
 
 /// Of the columns that were checked, on the CPU.
-correlator_pair correlators_of(const cpu::propagator& columns, const communicator& world) {
+correlator_pair correlators_of(const propagator& columns, const communicator& world) {
   return {cpu::pion_correlator(columns, world), cpu::rho_correlator(columns, world)};
 }
 
@@ -82,8 +82,8 @@ double difference_of_correlators(const std::vector<double>& found, const std::ve
 }
 
 /// Adds the correlators to the report, and checks of them: the columns still have the bits that were judged.
-void note_correlators(app_run& run, const correlator_pair& c, const cpu::propagator& columns, const bit_sum& judged,
-                      const cpu::source_description& source) {
+void note_correlators(app_run& run, const correlator_pair& c, const propagator& columns, const bit_sum& judged,
+                      const source_description& source) {
   run.result.observables = {{"pion", c.pion}, {"rho", c.rho}, {"source_time", source.position[3]}};
   check_correlator(run.result.checks, "pion", c.pion);
   check_rho(run.result.checks, c.rho, c.pion);
@@ -95,9 +95,8 @@ void note_correlators(app_run& run, const correlator_pair& c, const cpu::propaga
     fmt::print("\nremark     {}\n", remark);
 }
 
-void add_correlators(app_run& run, const cpu::propagator& columns, const bit_sum& judged,
-                     const cpu::source_description& source) {
-  if (columns.size() != cpu::spin_colours) return;
+void add_correlators(app_run& run, const propagator& columns, const bit_sum& judged, const source_description& source) {
+  if (columns.size() != spin_colours) return;
   enter_stage("the correlators");
   note_correlators(run, correlators_of(columns, run.world), columns, judged, source);
 }
@@ -248,7 +247,7 @@ exit_status finish(app_run& run, exit_status status) {
 }
 
 /// The links that smear a Gaussian source, where they are not those of the operator; else null.
-const gauge_configuration* source_links_of(const cpu::source_description& source, const gauge_input& gauge) {
+const gauge_configuration* source_links_of(const source_description& source, const gauge_input& gauge) {
   return source.thin_links && gauge.thin_links ? &*gauge.thin_links : nullptr;
 }
 
@@ -353,7 +352,7 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
   run.result.checks.add("plaquette is that of the propagator's configuration",
                         std::abs(gauge.plaquette.average - loaded.facts.plaquette),
                         sum_rounding(run.geometry.global()));
-  cpu::require_source_on(loaded.facts.source, run.geometry.global());
+  require_source_on(loaded.facts.source, run.geometry.global());
   solver_options stored = options;  // what was solved stands in the file
   stored.shared.action = loaded.facts.action;
   stored.source = loaded.facts.source;
@@ -395,7 +394,7 @@ void solver_program::parse(int argc, const char* const* argv) { options_ = parse
 
 lattice_geometry solver_program::geometry(const communicator& world) {
   const lattice_geometry geometry = geometry_of_run(options_.shared, world);
-  cpu::require_source_on(options_.source, geometry.global());
+  require_source_on(options_.source, geometry.global());
   return geometry;
 }
 

@@ -32,11 +32,11 @@ std::string action_text(const fermion_action& action) {
   return text + ", boundary phases " + boundary_of(action);
 }
 
-std::string source_text(const cpu::source_description& source) {
+std::string source_text(const source_description& source) {
   const auto& x = source.position;
-  if (source.kind == cpu::source_kind::wall) return fmt::format("wall at time {}", x[3]);
-  std::string text = fmt::format("{} at {},{},{},{}", cpu::name(source.kind), x[0], x[1], x[2], x[3]);
-  if (source.kind == cpu::source_kind::gaussian)
+  if (source.kind == source_kind::wall) return fmt::format("wall at time {}", x[3]);
+  std::string text = fmt::format("{} at {},{},{},{}", name(source.kind), x[0], x[1], x[2], x[3]);
+  if (source.kind == source_kind::gaussian)
     text += fmt::format(", radius {:g}, {} steps", source.smearing_radius, source.smearing_steps);
   return text;
 }

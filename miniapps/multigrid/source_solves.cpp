@@ -71,11 +71,11 @@ series source_solves::solve_all(bool by_multigrid, int batch) {
   all.devices = run_.world.size();
   const int rhs = options_.shared.rhs;
   // The first series gives the answer. All others, and each warm-up, have places of their own on the lattice.
-  const cpu::source_description source = series_ == 0 ? options_.source : drawn_source();
+  const source_description source = series_ == 0 ? options_.source : drawn_source();
   const bool gives_answer = series_++ == 0;
   if (gives_answer) {
-    const bool all_columns = by_multigrid && rhs == cpu::spin_colours;
-    solutions_.assign(all_columns ? cpu::spin_colours : 0, spinor_configuration(run_.geometry));
+    const bool all_columns = by_multigrid && rhs == spin_colours;
+    solutions_.assign(all_columns ? spin_colours : 0, spinor_configuration(run_.geometry));
     judged_.assign(solutions_.size(), {});
   }
   warm_up(by_multigrid, batch);
@@ -143,7 +143,7 @@ void source_solves::take_sources(const std::vector<int>& columns) {
   solver_.make_sources(source_, columns, phase_);
 }
 
-cpu::source_description source_solves::drawn_source() {
+source_description source_solves::drawn_source() {
   return scaling::drawn_source(options_.source, run_.geometry.global(), options_.shared.seed, places_++);
 }
 

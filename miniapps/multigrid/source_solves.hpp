@@ -67,7 +67,7 @@ class source_solves {
   static constexpr int judged_at_once = 4;  ///< for these the textbook makes the clover leaves once
   std::vector<waiting_solution> waiting_;
   std::vector<spinor_configuration> b_, x_;  ///< sources and solutions of those that wait; kept for the next ones
-  cpu::propagator solutions_;                ///< of the first series, in the order of the columns
+  propagator solutions_;                     ///< of the first series, in the order of the columns
   std::vector<bit_sum> judged_;              ///< of these, when they were judged
 };
 

@@ -256,8 +256,7 @@ propagator_record made_again(const overlap_stages& stages, const overlap_result&
 
 /// Writes a propagator, unless a check has failed by now, and reads it again.
 /// \param judged  the bits that the columns have to have, after they were compared with the file
-void write(overlap_stages& stages, const cpu::propagator& columns, const bit_sum& judged, const mass_record& m,
-           int number) {
+void write(overlap_stages& stages, const propagator& columns, const bit_sum& judged, const mass_record& m, int number) {
   app_run& run = stages.run;
   const overlap_options& options = stages.options;
   const std::string path = options.propagator_file(number);
@@ -291,7 +290,7 @@ void contract(overlap_stages& stages, overlap_result& result) {
   note_unfinished_files(run, stages.options);
   run.begin("correlators");
   json_document list = json_document::array();
-  cpu::propagator columns(spin_colours, spinor_configuration(run.geometry));  // memory that is there is faster
+  propagator columns(spin_colours, spinor_configuration(run.geometry));  // memory that is there is faster
   for (std::size_t i = 0; i < result.masses.size(); ++i) {
     run.stop_if_requested();
     mass_record& m = result.masses[i];

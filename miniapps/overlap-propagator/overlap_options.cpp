@@ -350,7 +350,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
                                           : basis_place::host;
   options.kernel_basis_on_host = options.overlap_basis_on_host = options.basis == basis_place::host;
   options.relaxed_modes = raw.relax_modes == "on";
-  options.source.kind = cpu::parse_source_kind(raw.source);
+  options.source.kind = parse_source_kind(raw.source);
   options.until = raw.until == "modes"           ? overlap_stage::modes
                   : raw.until == "sign"          ? overlap_stage::sign
                   : raw.until == "overlap-modes" ? overlap_stage::overlap_modes
@@ -425,7 +425,7 @@ json_document parameters_of(const overlap_options& options, const lattice_geomet
        {"masses", options.masses},
        {"scheme", options.scheme_is_open ? "auto" : name(options.scheme)},
        {"tolerance", options.tolerance()},
-       {"source", cpu::name(options.source.kind)},
+       {"source", name(options.source.kind)},
        {"source_position", options.source.position},
        {"smearing_radius", options.source.smearing_radius},
        {"smearing_steps", options.source.smearing_steps},

@@ -67,7 +67,7 @@ struct overlap_options {
   bool inner_steps_given = false, preconditioner_tolerance_given = false;  ///< and not chosen by the size
   /// Modes of D that the other schemes take where their number is not given: the preconditioned one needs none.
   int modes_of_other_schemes = 0;
-  cpu::source_description source;
+  source_description source;
   overlap_stage until = overlap_stage::propagators;
   std::string checkpoint;   ///< beginning of the paths of checkpoints; empty: none
   std::string propagators;  ///< beginning of the paths of propagators; empty: none

@@ -44,7 +44,7 @@ std::vector<named_file> overlap_program::files() const {
 
 lattice_geometry overlap_program::geometry(const communicator& world) {
   const lattice_geometry geometry = geometry_of_run(options_.shared, world);
-  cpu::require_source_on(options_.source, geometry.global());
+  require_source_on(options_.source, geometry.global());
   // Of 12 components a site, half in each chirality; a search space has up to 2.5 vectors a mode.
   const std::int64_t sites = geometry.global_volume();
   if (3 * static_cast<std::int64_t>(options_.modes) > 12 * sites)

@@ -34,7 +34,7 @@ struct repeated_plaquette {
 
 struct gauge_input {
   gauge_configuration links;  ///< ghosts filled
-  cpu::plaquettes plaquette;
+  plaquettes plaquette;
   double distance_from_su3 = 0.0;  ///< largest over all links
   double su3_tolerance = 0.0;
   json_document description;                        ///< for the report

@@ -207,7 +207,7 @@ difference compare_with_textbook(const spinor_configuration& found, const spinor
     case operator_kind::norm2:
       throw std::logic_error("the textbook has no vector operations");
   }
-  if (formula.preconditioning == cpu::schur_kind::asymmetric) {  // A_ee - 1/4 D_eo A_oo^-1 D_oe
+  if (formula.preconditioning == schur_kind::asymmetric) {  // A_ee - 1/4 D_eo A_oo^-1 D_oe
     const auto phi = odd_intermediate(formulas, psi, sample, comm);
     return compare(found, sample, comm, even,
                    [&](const coordinate& x) { return formulas.diagonal(x, psi) + -0.25 * formulas.hops(x, phi); });

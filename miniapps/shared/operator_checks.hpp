@@ -41,7 +41,7 @@ class site_sample {
 struct expected_operator {
   operator_kind kind;
   site_layout layout;
-  cpu::schur_kind preconditioning;
+  schur_kind preconditioning;
   bool dagger = false;
 };
 

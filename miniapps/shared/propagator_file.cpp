@@ -29,7 +29,7 @@ constexpr int format_version = 1, version_with_thin_links = 2;
 constexpr const char* data_set_name = "/propagator";
 
 /// The 12 x 12 complex numbers of a site: [sink spin][sink colour][source spin][source colour].
-constexpr std::size_t site_numbers = cpu::spin_colours * cpu::spin_colours;
+constexpr std::size_t site_numbers = spin_colours * spin_colours;
 const hdf5_extents site_of_propagator{spins, colours, spins, colours};
 
 /// Some columns, in the order of their file.
@@ -65,7 +65,7 @@ site_unpacker unpacker_of(const column_list& columns) {
 /// CRC-32 of all facts that are read back: an attribute that was damaged is no other propagator.
 std::string checksum_of(const propagator_facts& facts) {
   const fermion_action& action = facts.action;
-  std::string text = fmt::format("{} {} {} {}", name_of(facts.basis), facts.gauge, cpu::name(facts.source.kind),
+  std::string text = fmt::format("{} {} {} {}", name_of(facts.basis), facts.gauge, name(facts.source.kind),
                                  facts.source.smearing_steps);
   for (const int x : facts.source.position) text += fmt::format(" {}", x);
   const auto add = [&text](double value) { text += fmt::format(" {:.17g}", value); };
@@ -98,7 +98,7 @@ std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
       {"anisotropy", action.anisotropy},
       {"nu", action.nu},
       {"boundary_phases", phases, {dimensions, 2}},
-      {"source", cpu::name(facts.source.kind)},
+      {"source", name(facts.source.kind)},
       {"source_position", std::vector<int>(position.begin(), position.end())},
       {"smearing_radius", facts.source.smearing_radius},
       {"smearing_steps", facts.source.smearing_steps},
@@ -224,11 +224,11 @@ propagator_facts read_facts(const File& file, const std::string& path) {
   const auto phases = file.reals(data_set_name, "boundary_phases", 2 * dimensions);
   for (std::size_t mu = 0; mu < dimensions; ++mu)
     facts.action.boundary_phase[mu] = {phases[2 * mu], phases[2 * mu + 1]};
-  facts.source.kind = named(path, [&] { return cpu::parse_source_kind(printable(source)); });
+  facts.source.kind = named(path, [&] { return parse_source_kind(printable(source)); });
   std::ranges::copy(file.integers(data_set_name, "source_position", dimensions), facts.source.position.begin());
   facts.source.smearing_radius = real("smearing_radius");
   facts.source.smearing_steps = file.integer(data_set_name, "smearing_steps");
-  facts.residuals = file.reals(data_set_name, "residuals", cpu::spin_colours);
+  facts.residuals = file.reals(data_set_name, "residuals", spin_colours);
   facts.tolerance = real("tolerance");
   require_possible(facts, path);
   if (file.has_attribute(data_set_name, "facts_checksum"))  // files of before have none
@@ -277,19 +277,19 @@ double propagator_file_bytes(const extents& lattice) {
   return static_cast<double>(volume(lattice)) * site_numbers * sizeof(complex<double>);
 }
 
-void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
-                      const propagator_facts& facts, const communicator& comm) {
+void write_propagator(const std::string& path, bool replace, const propagator& columns, const propagator_facts& facts,
+                      const communicator& comm) {
   if (is_named_lime(path)) {
     propagator_write_options options;
     options.style = facts.basis == basis_of(propagator_style::etmc) ? propagator_style::etmc : propagator_style::scidac;
     options.basis = facts.basis;
     options.existing = replace ? existing_file::replace : existing_file::keep;
-    options.information = fmt::format("Plaquette: mass {}, source {}", facts.action.mass, cpu::name(facts.source.kind));
+    options.information = fmt::format("Plaquette: mass {}, source {}", facts.action.mass, name(facts.source.kind));
     options.last_record = {facts_record, text_of(facts)};
     return write_lime_propagator(path, columns, options, comm);
   }
   const lattice_geometry& geometry = columns.front().geometry();
-  cpu::propagator rotated;  // a copy where there is something to rotate
+  propagator rotated;  // a copy where there is something to rotate
   if (facts.basis != gamma_basis::degrand_rossi) {
     rotated = columns;
     rotate_basis(rotated, basis_rotation(facts.basis));
@@ -303,7 +303,7 @@ void write_propagator(const std::string& path, bool replace, const cpu::propagat
   file.commit();
 }
 
-void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
+void check_propagator_file(verification& checks, const std::string& path, const propagator& columns,
                            const propagator_facts& facts, const communicator& comm, const std::string& which) {
   const spin_matrix rotation = basis_rotation(facts.basis);
   const auto expected_at = [&](const coordinate& x) {
@@ -347,15 +347,15 @@ void check_propagator_file(verification& checks, const std::string& path, const 
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm) {
   if (begins_as_lime(path, comm)) {
     const propagator_facts facts = facts_read_by<facts_of_lime>(path, comm);
-    named(path, [&] { cpu::require_source_on(facts.source, geometry.global()); });
+    named(path, [&] { require_source_on(facts.source, geometry.global()); });
     return {read_lime_propagator(path, geometry, comm, facts.basis), facts};
   }
-  loaded_propagator loaded{cpu::propagator(cpu::spin_colours, spinor_configuration(geometry)), {}};
+  loaded_propagator loaded{propagator(spin_colours, spinor_configuration(geometry)), {}};
   const hdf5_input file(path, comm);
   file.require(data_set_name, extents_of_field(geometry.global(), site_of_propagator),
                "a propagator on lattice " + to_string(geometry.global()));
   loaded.facts = read_facts(file, path);
-  named(path, [&] { cpu::require_source_on(loaded.facts.source, geometry.global()); });
+  named(path, [&] { require_source_on(loaded.facts.source, geometry.global()); });
   const auto list = all_of<column_list>(loaded.columns);
   file.read_field(data_set_name, 0, geometry, site_numbers, unpacker_of(list));
   rotate_basis(loaded.columns, adjoint(basis_rotation(loaded.facts.basis)));

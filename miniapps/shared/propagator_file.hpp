@@ -36,7 +36,7 @@ constexpr int most_smearing_steps = 100000;
 /// What a propagator is the solution of.
 struct propagator_facts {
   fermion_action action;
-  cpu::source_description source;
+  source_description source;
   gamma_basis basis = gamma_basis::degrand_rossi;  ///< of the file
   std::string gauge;                               ///< as --gauge says it
   double plaquette = 0.0;
@@ -55,17 +55,17 @@ bool is_lime_file(const std::string& path);
 double propagator_file_bytes(const extents& lattice);
 
 /// Writes the twelve columns, complete or not at all, through rank 0. Throws output_error. Collective.
-void write_propagator(const std::string& path, bool replace, const cpu::propagator& columns,
-                      const propagator_facts& facts, const communicator& comm);
+void write_propagator(const std::string& path, bool replace, const propagator& columns, const propagator_facts& facts,
+                      const communicator& comm);
 
 /// Adds checks that a file holds what was written to it: it is read again, site by site. It is compared bit by bit with
 /// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
 /// \param which  of several propagators, for the names of the checks: ", mass 0.1"
-void check_propagator_file(verification& checks, const std::string& path, const cpu::propagator& columns,
+void check_propagator_file(verification& checks, const std::string& path, const propagator& columns,
                            const propagator_facts& facts, const communicator& comm, const std::string& which = "");
 
 struct loaded_propagator {
-  cpu::propagator columns;  ///< in the DeGrand-Rossi basis; ghosts not filled
+  propagator columns;  ///< in the DeGrand-Rossi basis; ghosts not filled
   propagator_facts facts;
 };
 

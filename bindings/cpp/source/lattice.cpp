@@ -218,23 +218,23 @@ gauge_field gauge_field::smeared(const link_smearing& how) const {
 flow_result gauge_field::flow(double time, double step) const {
   return guarded(lattice_, [&] {
     cpu::gradient_flow flow(*state_->links, lattice_.get()->comm);
-    const auto history = cpu::flow_history(flow, time, step);
+    const auto history = flow_history(flow, time, step);
     flow_result result{.links = field_of(lattice_, flow.links())};
     for (const auto& point : history) result.history.push_back({point.time, point.energy_density, point.charge});
-    if (const double t0 = cpu::reference_time(history); t0 > 0.0) result.t0 = t0;
+    if (const double t0 = reference_time(history); t0 > 0.0) result.t0 = t0;
     return result;
   });
 }
 
 std::size_t flow_points(double time, double step) {
-  return guarded([&] { return static_cast<std::size_t>(cpu::flow_steps(0.0, time, step)) + 1; });
+  return guarded([&] { return static_cast<std::size_t>(flow_steps(0.0, time, step)) + 1; });
 }
 
 fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
   return guarded(lattice_, [&] {
     const cpu::fixed_gauge found = cpu::gauge_fixed(
         *state_->links,
-        condition == gauge_condition::landau ? cpu::gauge_condition::landau : cpu::gauge_condition::coulomb,
+        condition == gauge_condition::landau ? plaquette::gauge_condition::landau : plaquette::gauge_condition::coulomb,
         {.tolerance = tolerance, .sweep_limit = sweep_limit}, lattice_.get()->comm);
     fixed_gauge result{field_of(lattice_, found.links), found.quality.functional, found.quality.theta, found.sweeps,
                        found.converged};

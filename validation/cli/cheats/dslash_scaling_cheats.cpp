@@ -52,7 +52,6 @@ class skipping_operator final : public timed_operator {
     honest_->set_second_input(column, psi);
   }
   void apply(bool dagger) override { honest_->apply(dagger); }
-  void finish() const override { honest_->finish(); }
   void get_output(int column, spinor_configuration& out) const override { honest_->get_output(column, out); }
   void set_overlap(bool on) override { honest_->set_overlap(on); }
   void set_communication(bool on) override { honest_->set_communication(on); }

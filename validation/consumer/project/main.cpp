@@ -10,7 +10,7 @@
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "cpu_ref/dirac/wilson_textbook.hpp"
-#include "cpu_ref/gauge/plaquette.hpp"
+#include "library/open_library.hpp"
 
 namespace {
 
@@ -37,7 +37,8 @@ int main() {
   const plaquette::communicator comm;
   const plaquette::lattice_geometry geometry({4, 2, 2, 6});
   const auto links = unit_field(geometry, comm);
-  const double average = plaquette::cpu::average_plaquette(links, comm);
+  const auto device = plaquette::open_library(plaquette::device_kind::cpu, geometry, comm);
+  const double average = device->import_links(links)->measure().average;
 
   const double mass = 0.25;
   auto action = plaquette::fermion_action::isotropic(mass, 0.0);
