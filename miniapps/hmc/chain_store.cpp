@@ -59,9 +59,8 @@ void write_chain(const std::string& path, const gauge_configuration& links, cons
   write_ildg(path, links, world, how);
 }
 
-std::string integrator_of_chain(const std::string& path) {
-  const auto parameters = checkpoint_value<json_document>(printable(path), document_in(path), "parameters");
-  return checkpoint_value<std::string>(printable(path), parameters, "integrator");
+json_document parameters_in_chain(const std::string& path) {
+  return checkpoint_value<json_document>(printable(path), document_in(path), "parameters");
 }
 
 chain_state read_chain(const std::string& path, const hmc_options& options) {

@@ -37,8 +37,9 @@ struct chain_state {
 void write_chain(const std::string& path, const gauge_configuration& links, const chain_state& state,
                  const json_document& parameters, const communicator& world);
 
-/// Returns the text of the integrator of a chain. Throws input_error, naming the file, if it is none. Not collective.
-std::string integrator_of_chain(const std::string& path);
+/// Returns the parameters that a chain was begun with. Throws input_error, naming the file, if it is none. Not
+/// collective.
+json_document parameters_in_chain(const std::string& path);
 
 /// Returns how far a chain came. Throws input_error, naming the file, if it is none, or has other parameters than these
 /// options, or more trajectories. Not collective.

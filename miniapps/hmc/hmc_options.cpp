@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "common/app/checkpoint.hpp"
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
@@ -43,8 +44,14 @@ factor_solver parse_solver(const std::string& text, const std::string& option) {
   return solver;
 }
 
-std::string describe(const factor_solver& solver) {
-  return std::string(solver.method == factor_solver::kind::cg ? "cg" : "bicgstab") + "-" + name(solver.inner);
+std::vector<factor_solver> parse_solvers(const std::string& text, const std::string& option) {
+  std::vector<factor_solver> solvers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    solvers.push_back(parse_solver(text.substr(at, end - at), option));
+    at = end + 1;
+  }
+  return solvers;
 }
 
 void declare_start(command_line& line, shared_options& shared) {
@@ -82,15 +89,12 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
             "force-gradient; terms gauge, det (of a clover term), light, middle, heavy. auto: one level, or two with "
             "quarks, as many steps as a trial before the first trajectory finds; they are kept in --store");
   line.custom(
-      "--solvers", "SOLVER,...", "cg-double",
+      "--solvers", "SOLVER,...|auto", "auto",
       [&raw](const std::string& text, const std::string& option) {
-        for (std::size_t at = 0; at <= text.size();) {
-          const std::size_t end = std::min(text.find(',', at), text.size());
-          raw.solvers.push_back(parse_solver(text.substr(at, end - at), option));
-          at = end + 1;
-        }
+        if (text != "auto") raw.solvers = parse_solvers(text, option);
       },
-      "Of each factor, or one for all: cg or bicgstab, with the precision of their iteration");
+      "Of each factor, or one for all: cg or bicgstab, with the precision of their iteration. auto: those that need "
+      "least in a trial before the first trajectory; they are kept in --store");
   line.real("--force-tolerance", options.action.force_tolerance, "Residual of forces by bicgstab",
             {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
   line.real("--cg-force-tolerance", options.action.cg_force_tolerance, "Residual of forces by cg",
@@ -145,6 +149,7 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   quarks.twisted_masses.insert(quarks.twisted_masses.end(), raw.splitting.begin(), raw.splitting.end());
   options.action.quarks = quarks;
   options.action.solvers = raw.solvers;
+  options.chooses_solvers = raw.solvers.empty() && !options.action.exact_sums;
   if (options.action.solvers.empty()) options.action.solvers.emplace_back();
   if (options.action.solvers.size() == 1)
     options.action.solvers.resize(quarks.twisted_masses.size(), options.action.solvers.front());
@@ -204,8 +209,27 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   return options;
 }
 
-void take_integrator(hmc_options& options, const std::string& text, const std::string& file) {
-  options.plan = plan_of(options.action, parse_integrator(text, term_names(options.action), file), options.plan.tau);
+std::string describe(std::span<const factor_solver> solvers) {
+  std::string text;
+  for (const factor_solver& solver : solvers) {
+    if (!text.empty()) text += ',';
+    text += solver.method == factor_solver::kind::cg ? "cg-" : "bicgstab-";
+    text += name(solver.inner);
+  }
+  return text;
+}
+
+void take_choices(hmc_options& options, const json_document& chain, const std::string& file) {
+  if (options.chooses_steps) {
+    const auto levels = checkpoint_value<std::string>(file, chain, "integrator");
+    options.plan =
+        plan_of(options.action, parse_integrator(levels, term_names(options.action), file), options.plan.tau);
+  }
+  if (options.chooses_solvers) {
+    options.action.solvers = parse_solvers(checkpoint_value<std::string>(file, chain, "solvers"), file);
+    require_usable(options.action);
+  }
+  options.chooses_steps = options.chooses_solvers = false;
 }
 
 json_document parameters_of_chain(const hmc_options& options) {
@@ -222,9 +246,8 @@ json_document parameters_of_chain(const hmc_options& options) {
   parameters["device"] = options.shared.device;
   if (!action.quarks) return parameters;
   const fermion_action& quark = action.quarks->action;
-  json_document phases = json_document::array(), solvers = json_document::array();
+  json_document phases = json_document::array();
   for (const auto& phase : quark.boundary_phase) phases.push_back({phase.re, phase.im});
-  for (const factor_solver& solver : action.solvers) solvers.push_back(describe(solver));
   parameters.update({{"mass", quark.mass},
                      {"kappa", quark.kappa()},
                      {"clover_spatial", quark.clover_spatial},
@@ -233,7 +256,7 @@ json_document parameters_of_chain(const hmc_options& options) {
                      {"nu", quark.nu},
                      {"boundary_phases", phases},
                      {"twisted_masses", action.quarks->twisted_masses},
-                     {"solvers", solvers},
+                     {"solvers", describe(action.solvers)},
                      {"force_tolerance", action.force_tolerance},
                      {"cg_force_tolerance", action.cg_force_tolerance},
                      {"action_tolerance", action.action_tolerance},

@@ -3,6 +3,7 @@
 /// What hmc is told on its command line.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "common/app/options.hpp"
@@ -16,15 +17,16 @@ struct hmc_options {
   shared_options shared;  ///< `gauge` is the start
   hybrid_action action;
   md_plan plan;
-  bool chooses_steps = false;  ///< a trial before the first trajectory sets the steps of the outermost level
-  int trajectories = 10;       ///< of the whole chain
-  int save_every = 0;          ///< trajectories from one configuration that is kept to the next; 0: none
-  std::string output;          ///< configurations are PATH.000010 and so on; empty: none
-  bool ildg = false;           ///< their format, else NERSC
-  std::string store;           ///< path of the state to go on from; empty: none
-  int store_every = 1;         ///< trajectories from one state that is kept to the next
-  std::string history;         ///< path of a table; empty: none
-  std::string command;         ///< as typed
+  bool chooses_steps = false;    ///< a trial before the first trajectory sets the steps of the outermost level
+  bool chooses_solvers = false;  ///< and one the solvers of the factors
+  int trajectories = 10;         ///< of the whole chain
+  int save_every = 0;            ///< trajectories from one configuration that is kept to the next; 0: none
+  std::string output;            ///< configurations are PATH.000010 and so on; empty: none
+  bool ildg = false;             ///< their format, else NERSC
+  std::string store;             ///< path of the state to go on from; empty: none
+  int store_every = 1;           ///< trajectories from one state that is kept to the next
+  std::string history;           ///< path of a table; empty: none
+  std::string command;           ///< as typed
 
   std::string start() const { return shared.gauge.describe(); }
 };
@@ -32,8 +34,12 @@ struct hmc_options {
 /// Throws input_error for arguments that cannot be used and help_requested for --help.
 hmc_options parse_hmc_options(int argc, const char* const* argv);
 
-/// Takes the levels that a chain was begun with. Throws input_error, naming the file, if its text is none.
-void take_integrator(hmc_options& options, const std::string& text, const std::string& file);
+/// Returns the text of --solvers.
+std::string describe(std::span<const factor_solver> solvers);
+
+/// Takes what trials chose when a chain was begun, for the options that leave it to trials. Throws input_error, naming
+/// the file, if it says nothing of it.
+void take_choices(hmc_options& options, const json_document& chain, const std::string& file);
 
 /// Returns parameters for the report.
 json_document parameters_of(const hmc_options& options, const lattice_geometry& geometry);

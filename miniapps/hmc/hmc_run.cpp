@@ -3,11 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "common/algebra/largest.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/parse.hpp"
 #include "common/hmc/trajectory.hpp"
@@ -15,6 +13,7 @@
 #include "common/io/gauge_file.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
+#include "miniapps/hmc/hmc_trials.hpp"
 #include "miniapps/hmc/trajectory_judge.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 
@@ -115,40 +114,6 @@ void do_trajectories(chain_run& run, trajectory_judge& judge) {
   store(run, false);
 }
 
-/// Returns |dH| of the larger of two trajectories that no chain has. Links are put back.
-double size_of_dh(molecular_dynamics& md, const md_plan& plan) {
-  constexpr std::uint64_t first_trial = std::uint64_t{1} << 40;
-  double size = 0.0;
-  for (std::uint64_t n = first_trial; n < first_trial + 2; ++n) {
-    md.refresh(n);
-    integrate(md, plan);
-    keep_largest(size, std::abs(md.change_of_energy().total()));
-    md.restore();
-  }
-  return size;
-}
-
-/// Sets the steps of the outermost level such that |dH| is about `target`: by the order of the integrator from what it
-/// is, and again as long as it is far off.
-void choose_steps(chain_run& run, hmc_options& options) {
-  constexpr double target = 0.3, too_much = 0.7, too_little = 0.02;
-  constexpr int trials = 6;
-  const double order = order_of(options.plan);
-  std::vector<md_level> levels = options.plan.levels;
-  for (int trial = 0; trial < trials && !run.app.control.should_stop(); ++trial) {
-    const md_plan plan = plan_of(options.action, levels, options.plan.tau);
-    const double size = size_of_dh(*run.md, plan);
-    options.plan = plan;
-    int& steps = levels.front().steps;
-    const bool is_small = size < too_little && steps > 1 && trial == 0;
-    if (size <= too_much && !is_small) break;
-    const double factor = std::isfinite(size) ? std::pow(size / target, 1.0 / order) : 2.0;
-    steps = std::max(1, static_cast<int>(std::ceil(steps * std::clamp(factor, 0.5, 2.0))));
-  }
-  run.app.result.parameters["integrator"] = describe(options.plan.levels);
-  if (run.app.is_root()) fmt::print("trial      --integrator '{}'\n", describe(options.plan.levels));
-}
-
 /// Links that a chain goes on from are those that its last trajectory left.
 void check_start(chain_run& run) {
   const double found = run.md->measure_plaquettes().average;
@@ -184,8 +149,7 @@ void hmc_program::parse(int argc, const char* const* argv) {
   options_ = parse_hmc_options(argc, argv);
   start_ = options_.shared;
   if (!checkpoint_exists(options_.store)) return;
-  if (options_.chooses_steps) take_integrator(options_, integrator_of_chain(options_.store), printable(options_.store));
-  options_.chooses_steps = false;
+  take_choices(options_, parameters_in_chain(options_.store), printable(options_.store));
   // A chain that is continued starts from its store as from any other configuration.
   state_ = read_chain(options_.store, options_);
   start_.lattice_given = start_.lattice_given || start_.gauge.from != gauge_choice::origin::file;
@@ -252,10 +216,13 @@ exit_status hmc_program::body(app_run& app) {
     throw input_error(start_.gauge.path + ": expected links in SU(3) to start from, found open boundaries");
   app.progress.clear();
   if (app.is_root()) print_gauge_remarks(start);
-  chain_run run{app, options_, state_, make_dynamics(app, app.geometry, app.world, start.links, options_.action),
-                state_.trajectories_done()};
+  const auto make = [&](const hybrid_action& action) {
+    return make_dynamics(app, app.geometry, app.world, start.links, action);
+  };
+  if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
+  chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};
   check_start(run);
-  if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(run, options_); });
+  if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(app, options_, *run.md); });
   trajectory_judge judge(app, options_);
   do_trajectories(run, judge);
   const bool was_stopped = app.control.stopped();

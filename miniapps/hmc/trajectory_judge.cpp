@@ -252,9 +252,9 @@ void trajectory_judge::judge(molecular_dynamics& state) {
   else
     checks.add("links of the drawn trajectory were put back", cpu::rms_distance(kept_->start, kept_->end, run_.world),
                0.0);
-  // A trajectory that was made takes its time again: a tenth is noise that no machine has.
+  // A trajectory that was made takes its time again: less than a thirtieth is noise that no machine has.
   checks.add("seconds of the drawn trajectory made again, against those of the run", seconds / kept_->record.seconds,
-             10.0);
+             30.0);
   judge_last_force(state);
   judge_energy(state, change);
   judge_way_back(state);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/hmc/hmc_trials.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/hmc/trajectory.hpp"
+
+namespace plaquette {
+
+namespace {
+
+constexpr std::uint64_t first_trial = std::uint64_t{1} << 40;  ///< number of a trajectory that no chain has
+
+/// Returns the time of an application of Mhat in units of one in double: as bytes go, and as was measured on both
+/// devices (CPUs unpack 16 bits).
+double price_of(precision inner, bool on_gpu) {
+  if (inner == precision::half) return on_gpu ? 0.30 : 0.50;
+  return inner == precision::single ? 0.50 : 1.0;
+}
+
+/// Returns what one force of each factor takes with this solver; infinite if it had to be made again.
+std::vector<double> prices_of(const factor_solver& solver, const hmc_options& options, const dynamics_maker& make) {
+  hybrid_action action = options.action;
+  std::ranges::fill(action.solvers, solver);
+  const auto md = make(action);
+  md->refresh(first_trial);
+  std::vector<double> prices;
+  for (int k = 0; k < action.quarks->factors(); ++k) {
+    md->force(first_factor_term(action) + k, 0.0);
+    const solve_count count = md->work()[static_cast<std::size_t>(k)].forces;
+    prices.push_back(count.repeated > 0 ? std::numeric_limits<double>::infinity()
+                                        : static_cast<double>(count.applications) *
+                                              price_of(solver.inner, options.shared.device == "gpu"));
+  }
+  return prices;
+}
+
+/// Returns |dH| of a trajectory. Links are put back.
+double size_of_dh(molecular_dynamics& md, const md_plan& plan) {
+  md.refresh(first_trial);
+  integrate(md, plan);
+  const double size = std::abs(md.change_of_energy().total());
+  md.restore();
+  return size;
+}
+
+}  // namespace
+
+void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& make) {
+  using enum precision;
+  using enum factor_solver::kind;
+  constexpr std::array<factor_solver, 6> candidates{
+      {{cg, double_}, {cg, single}, {cg, half}, {bicgstab, double_}, {bicgstab, single}, {bicgstab, half}}};
+  std::vector<double> least(options.action.solvers.size(), std::numeric_limits<double>::infinity());
+  std::vector<factor_solver> best = options.action.solvers;
+  for (const factor_solver& solver : candidates) {
+    if (run.control.should_stop()) return;
+    const std::vector<double> prices = prices_of(solver, options, make);
+    for (std::size_t k = 0; k < best.size(); ++k)
+      if (prices[k] < least[k]) {
+        least[k] = prices[k];
+        best[k] = solver;
+      }
+  }
+  options.action.solvers = best;
+  run.result.parameters["solvers"] = describe(best);
+  if (run.is_root()) fmt::print("trial      --solvers {}\n", describe(best));
+}
+
+void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md) {
+  constexpr double target = 0.3, too_much = 0.7, too_little = 0.02;
+  constexpr int trials = 5;
+  const double order = order_of(options.plan);
+  std::vector<md_level> levels = options.plan.levels;
+  for (int trial = 0; trial < trials && !run.control.should_stop(); ++trial) {
+    const md_plan plan = plan_of(options.action, levels, options.plan.tau);
+    const double size = size_of_dh(md, plan);
+    options.plan = plan;
+    int& steps = levels.front().steps;
+    const bool is_small = size < too_little && steps > 1 && trial == 0;
+    if (size <= too_much && !is_small) break;
+    const double factor = std::isfinite(size) ? std::pow(size / target, 1.0 / order) : 2.0;
+    steps = std::max(1, static_cast<int>(std::ceil(steps * std::clamp(factor, 0.5, 2.0))));
+  }
+  run.result.parameters["integrator"] = describe(options.plan.levels);
+  if (run.is_root()) fmt::print("trial      --integrator '{}'\n", describe(options.plan.levels));
+}
+
+}  // namespace plaquette

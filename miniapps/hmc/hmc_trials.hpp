@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What trials choose before the first trajectory of a chain. By counts, never by seconds: the same command chooses the
+/// same on every run.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "common/hmc/molecular_dynamics.hpp"
+#include "miniapps/hmc/hmc_options.hpp"
+#include "miniapps/shared/app_run.hpp"
+
+namespace plaquette {
+
+/// Makes molecular dynamics of an action on the links of the start. Collective.
+using dynamics_maker = std::function<std::unique_ptr<molecular_dynamics>(const hybrid_action&)>;
+
+/// Sets, for each factor, the solver whose forces cost least: the applications of Mhat times what one takes in the
+/// precision of the iteration. Prints and reports the choice. Collective.
+void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& make);
+
+/// Sets the steps of the outermost level such that |dH| is about 0.3: by the order of the integrator from the |dH| of a
+/// trajectory that no chain has, and again if it is still far off. Prints and reports the choice. Collective.
+void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md);
+
+}  // namespace plaquette
