@@ -16,6 +16,7 @@
 #include "common/hmc/even_complement.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/dirac_operator.hpp"
+#include "common/stop_point.hpp"
 
 namespace plaquette {
 
@@ -109,6 +110,10 @@ class quark_systems {
     rule.check_interval = Backend::check_interval;
     rule.check_lag = Backend::check_lag;
     rule.guess_is_zero = true;
+    rule.interrupted = [] {
+      stop_point(stop_kind::late);  // throws
+      return false;
+    };
     ++count.solves;
     if (solve_once(x, b, solver_of(factor).inner, mu, twisted, rule, count)) return;
     ++count.repeated;

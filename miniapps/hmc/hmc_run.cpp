@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "common/app/checkpoint.hpp"
@@ -76,13 +77,24 @@ void save_configuration(chain_run& run) {
   enter_stage("the trajectories");
 }
 
+/// Makes a trajectory; none if the run is stopped in it: the links are then those of its start.
+std::optional<trajectory_result> try_trajectory(chain_run& run, int number) {
+  try {
+    return make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number),
+                           [&run] { return run.app.control.should_stop(); });
+  } catch (const error& stop) {
+    if (stop.status() != exit_status::interrupted) throw;
+    run.md->restore();
+    return std::nullopt;
+  }
+}
+
 /// The clock stops when the plaquette of the new links was read.
 bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   const int number = run.state.trajectories_done();
   run.app.world.barrier();
   const stopwatch watch;
-  const auto result = make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number),
-                                      [&run] { return run.app.control.should_stop(); });
+  const auto result = try_trajectory(run, number);
   if (!result) return false;
   trajectory_record record;
   record.dh = result->change.total();
