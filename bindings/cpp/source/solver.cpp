@@ -348,15 +348,14 @@ solver make_propagator_solver(const gauge_field& links, const action& quarks, co
 
 namespace {
 
-multigrid_parameters parameters_of(const multigrid_options& options, const lattice_geometry& geometry) {
+multigrid_parameters parameters_of(const multigrid_options& options, const plaquette::library& on) {
   constexpr int most_levels = 8, most_vectors = 128;
   if (options.levels < 2 || options.levels > most_levels)
     throw error(code::unusable_input, "multigrid: expected 2 to 8 levels, found " + std::to_string(options.levels));
   if (options.null_vectors < 0 || options.null_vectors > most_vectors)
     throw error(code::unusable_input,
                 "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
-  multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
-  set_device_defaults(parameters, options.device == device::gpu);
+  multigrid_parameters parameters = on.default_parameters(options.levels);
   parameters.seed = options.seed;
   parameters.between_parts = [] { stops_of_call::ask(); };
   if (options.null_vectors > 0)
@@ -373,18 +372,17 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     const stopwatch watch;
     multigrid_settings settings;
     settings.action = inner(quarks);
-    const bool on_gpu = options.device == device::gpu;
-    settings.cycle_precision = !options.half_cycle   ? default_cycle_precision(on_gpu)
-                               : *options.half_cycle ? plaquette::precision::half
-                                                     : plaquette::precision::single;
-    const multigrid_parameters parameters = parameters_of(options, links.on().get()->geometry);
     auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
                                              unit_roundoff(plaquette::precision::double_));
     const auto turn = turn_on(links.on(), options.device);
-    s->library = open_device(links.on(), options.device);
-    auto made = s->library->make_multigrid_solver(links.get()->links, settings);
+    const auto library = s->library = open_device(links.on(), options.device);
+    settings.cycle_precision = !options.half_cycle   ? library->default_cycle_precision()
+                               : *options.half_cycle ? plaquette::precision::half
+                                                     : plaquette::precision::single;
+    const multigrid_parameters parameters = parameters_of(options, *library);
+    auto made = library->make_multigrid_solver(links.get()->links, settings);
     made->set_up(parameters);
-    if (options.tune.value_or(on_gpu)) made->tune({.columns = options.columns});
+    if (options.tune.value_or(library->is_gpu())) made->tune({.columns = options.columns});
     s->batches = std::make_unique<batches_of<plaquette::multigrid_solver>>(std::move(made), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
