@@ -18,8 +18,13 @@ constexpr int format_version = 1;
 json_document to_json(const trajectory_record& t) {
   json_document forces = json_document::array();
   for (const force_size& f : t.forces) forces.push_back({f.rms, f.largest});
-  return {{"dh", t.dh},           {"accepted", t.accepted}, {"plaquette", t.plaquette},
-          {"seconds", t.seconds}, {"forces", forces},       {"iterations", t.iterations}};
+  json_document line{{"dh", t.dh},           {"accepted", t.accepted}, {"plaquette", t.plaquette},
+                     {"seconds", t.seconds}, {"forces", forces},       {"iterations", t.iterations}};
+  if (t.measured) {
+    const chain_measurement& m = *t.measured;
+    line["measured"] = {m.spatial, m.temporal, m.rectangle, m.polyakov.re, m.polyakov.im, m.t0, m.charge, m.seconds};
+  }
+  return line;
 }
 
 trajectory_record trajectory_of(const std::string& name, const json_document& line) {
@@ -33,6 +38,11 @@ trajectory_record trajectory_of(const std::string& name, const json_document& li
     t.forces.push_back({pair[0], pair[1]});
   }
   t.iterations = checkpoint_value<std::vector<long>>(name, line, "iterations");
+  if (line.contains("measured")) {
+    const auto m = checkpoint_value<std::vector<double>>(name, line, "measured");
+    if (m.size() != 8) refuse_checkpoint_value(name, "measured");
+    t.measured = chain_measurement{m[0], m[1], m[2], {m[3], m[4]}, m[5], m[6], m[7]};
+  }
   return t;
 }
 

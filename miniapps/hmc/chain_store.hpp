@@ -5,11 +5,13 @@
 /// numbers depend on (seed, purpose, trajectory, site) alone, so that no generator has a state to keep.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/comms/communicator.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
+#include "miniapps/hmc/chain_measurement.hpp"
 #include "miniapps/hmc/hmc_options.hpp"
 
 namespace plaquette {
@@ -22,6 +24,7 @@ struct trajectory_record {
   double seconds = 0.0;
   std::vector<force_size> forces{};  ///< by term
   std::vector<long> iterations{};    ///< of all solves, by factor
+  std::optional<chain_measurement> measured{};
 };
 
 /// In addition to the links.

@@ -117,10 +117,18 @@ void declare_output(command_line& line, hmc_options& options, raw_options& raw) 
             "from it, with the bits of a run that was not stopped");
   line.integer("--store-every", options.store_every, "Trajectories from one state to the next; one more at the end", 1,
                most_trajectories);
+  line.integer("--measure-every", options.measure_every,
+               "Trajectories from one measurement to the next: plaquettes, rectangle, Polyakov loop, t0 and charge of "
+               "the gradient flow",
+               1, most_trajectories);
+  line.real("--flow-time", options.flow_time,
+            "Where the flow ends, in lattice units; by default sqrt(8 t) is a third of the shortest extent",
+            real_range::positive());
   line.text("--history", options.history, "FILE.csv", "Write a line a trajectory there");
   line.needs("--save-every", "--output PATH");
   line.needs("--output", "--save-every N");
   line.needs("--format", "--output PATH");
+  line.needs("--flow-time", "--measure-every N");
   line.needs("--store-every", "--store FILE");
 }
 
@@ -274,6 +282,8 @@ json_document parameters_of(const hmc_options& options, const lattice_geometry& 
                      {"format", options.ildg ? "ildg" : "nersc"},
                      {"store", options.store},
                      {"store_every", options.store_every},
+                     {"measure_every", options.measure_every},
+                     {"flow_time", options.flow_time},
                      {"history", options.history}});
   return parameters;
 }

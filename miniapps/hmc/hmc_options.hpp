@@ -25,6 +25,8 @@ struct hmc_options {
   bool ildg = false;             ///< their format, else NERSC
   std::string store;             ///< path of the state to go on from; empty: none
   int store_every = 1;           ///< trajectories from one state that is kept to the next
+  int measure_every = 0;         ///< trajectories from one measurement to the next; 0: none
+  double flow_time = 0.0;        ///< to which the gradient flow of a measurement goes; 0: flow_time_of the lattice
   std::string history;           ///< path of a table; empty: none
   std::string command;           ///< as typed
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace plaquette {
@@ -28,6 +29,32 @@ averages averages_of(const chain_state& state) {
   }
   if (count > 1) a.plaquette_error = std::sqrt(std::max(squares - a.plaquette * a.plaquette, 0.0) / (count - 1));
   return a;
+}
+
+/// Returns cells of the table, empty ones if nothing was measured. Without a t0 its cell is empty.
+std::string cells_of(const std::optional<chain_measurement>& measured) {
+  if (!measured) return ",,,,,,,,";
+  const chain_measurement& m = *measured;
+  return fmt::format(",{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{},{:.17g},{:.6g}", m.spatial, m.temporal, m.rectangle,
+                     m.polyakov.re, m.polyakov.im, m.t0 > 0.0 ? fmt::format("{:.17g}", m.t0) : "", m.charge, m.seconds);
+}
+
+json_document measurements_of(const chain_state& state) {
+  json_document all = json_document::array();
+  for (int n = 0; n < state.trajectories_done(); ++n) {
+    const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
+    if (!t.measured) continue;
+    const chain_measurement& m = *t.measured;
+    all.push_back({{"trajectory", n + 1},
+                   {"plaquette_spatial", m.spatial},
+                   {"plaquette_temporal", m.temporal},
+                   {"rectangle", m.rectangle},
+                   {"polyakov_loop", {m.polyakov.re, m.polyakov.im}},
+                   {"charge", m.charge},
+                   {"seconds", m.seconds}});
+    if (m.t0 > 0.0) all.back()["t0"] = m.t0;
+  }
+  return all;
 }
 
 }  // namespace
@@ -62,12 +89,15 @@ std::string history_table(const chain_state& state, const hmc_options& options) 
   for (const std::string& name : names) text += fmt::format(",force_rms_{0},force_largest_{0}", name);
   const auto first = static_cast<std::size_t>(first_factor_term(options.action));
   for (std::size_t k = first; k < names.size(); ++k) text += ",iterations_" + names[k];
+  if (options.measure_every > 0)
+    text += ",spatial,temporal,rectangle,polyakov_re,polyakov_im,t0,charge,measuring_seconds";
   text += "\n";
   for (int n = 0; n < state.trajectories_done(); ++n) {
     const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
     text += fmt::format("{},{:.17g},{},{:.17g},{:.6g}", n + 1, t.dh, t.accepted ? 1 : 0, t.plaquette, t.seconds);
     for (const force_size& f : t.forces) text += fmt::format(",{:.17g},{:.17g}", f.rms, f.largest);
     for (const long iterations : t.iterations) text += fmt::format(",{}", iterations);
+    if (options.measure_every > 0) text += cells_of(t.measured);
     text += "\n";
   }
   return text;
@@ -100,6 +130,7 @@ void note_chain(report& result, const chain_state& state, const hmc_options& opt
       {"forces", forces},
       {"seconds_a_trajectory",
        {{"min", median.min}, {"median", median.median}, {"max", median.max}, {"samples", median.samples}}}};
+  if (options.measure_every > 0) result.observables["measurements"] = measurements_of(state);
   result.fom.value = median.median > 0.0 ? 3600.0 * options.plan.tau / median.median : 0.0;
 }
 

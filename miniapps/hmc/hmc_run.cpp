@@ -12,6 +12,7 @@
 #include "common/hmc/trajectory.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/gauge_file.hpp"
+#include "miniapps/hmc/chain_measurement.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/hmc_trials.hpp"
@@ -89,6 +90,16 @@ std::optional<trajectory_result> try_trajectory(chain_run& run, int number) {
   }
 }
 
+/// Measures the links of the last trajectory, outside its clock. Throws error of a stopped run.
+void measure(chain_run& run) {
+  const hmc_options& options = run.options;
+  if (options.measure_every == 0 || run.state.trajectories_done() % options.measure_every != 0) return;
+  enter_stage("measuring");
+  const double flow_time = options.flow_time > 0.0 ? options.flow_time : flow_time_of(run.app.geometry.global());
+  run.state.history.back().measured = measure_chain(run.md->links(), flow_time, run.app.world);
+  enter_stage("the trajectories");
+}
+
 /// The clock stops when the plaquette of the new links was read.
 bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   const int number = run.state.trajectories_done();
@@ -106,6 +117,14 @@ bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   for (const factor_work& work : run.md->work())
     record.iterations.push_back(work.forces.iterations + work.actions.iterations);
   run.state.history.push_back(record);
+  try {
+    measure(run);
+  } catch (const error& stop) {  // the chain is then that before this trajectory
+    if (stop.status() != exit_status::interrupted) throw;
+    run.state.history.pop_back();
+    run.md->restore();
+    return false;
+  }
   judge.offer(*run.md, static_cast<std::uint64_t>(number), record);
   run.app.progress.clear();
   if (run.app.is_root()) print_trajectory(number + 1, record);

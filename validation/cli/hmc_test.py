@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """plaquette-hmc: the same bits from a chain in one run or several and on any ranks, whole files, plain refusals."""
+import csv
 import json
 import os
+import re
 import signal
+import struct
 import unittest
 
 import harness
 from harness import INTERRUPTED, MPIEXEC, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, replaced
 from json_schema import errors
+from validate_test import signed, validate
 
 PROGRAM = os.environ["PLAQUETTE_HMC"]
 LINKS = ["--lattice", "4x4x4x4", "--flavours", "0", "--beta", "5.7", "--start", "heatbath:5.7:10", "--integrator",
@@ -15,6 +19,8 @@ LINKS = ["--lattice", "4x4x4x4", "--flavours", "0", "--beta", "5.7", "--start", 
 QUARKS = ["--lattice", "4x4x2x4", "--beta", "5.4", "--csw", "1.5", "--kappa", "0.13", "--splitting", "0.4", "--start",
           "heatbath:5.4:10", "--tau", "0.3", "--integrator", "omelyan:2(light) omelyan:1(det,heavy) omelyan:2(gauge)",
           "--seed", "5"]
+
+MEASURED = ("spatial", "temporal", "rectangle", "polyakov_re", "polyakov_im", "t0", "charge", "measuring_seconds")
 
 
 def run(*arguments, **options):
@@ -141,6 +147,80 @@ class Report(HmcTest):
         self.assertEqual(len(report["observables"]["dh"]), 1)
         self.assertEqual(report["parameters"]["twisted_masses"], [0.0, 0.4])
         self.assertIn("trajectory", [draw["of"] for draw in report["draws"]])
+        self.reports_without_a_check_are_refused(report)
+
+    def judged(self, report):
+        with open(self.path("judged.json"), "wb") as file:
+            file.write(signed(report))
+        return validate("--trial", self.path("judged.json"))
+
+    def reports_without_a_check_are_refused(self, report):
+        status, out = self.judged(report)
+        self.assertEqual(status, 0, out)
+        for n, check in enumerate(report["checks"]):
+            status, out = self.judged({**report, "checks": report["checks"][:n] + report["checks"][n + 1:]})
+            self.assertEqual(status, 1, check["name"] + "\n" + out)
+        for key, value in (("acceptance", 0.5), ("accepted", []), ("plaquette", [1.5])):
+            status, out = self.judged({**report, "observables": {**report["observables"], key: value}})
+            self.assertEqual(status, 1, key + "\n" + out)
+        status, out = self.judged({**report, "fom": {**report["fom"], "value": 2.0 * report["fom"]["value"]}})
+        self.assertEqual(status, 1, out)
+
+
+class Measurements(HmcTest):
+    def measured(self, *arguments, **options):
+        self.made(*arguments, "--trajectories", 2, "--measure-every", 2, "--history", self.path("m.csv"), "--json",
+                  self.path("m.json"), "--force", **options)
+        with open(self.path("m.csv"), encoding="ascii") as file:
+            first, second = csv.DictReader(file)
+        self.assertEqual({first[key] for key in MEASURED}, {""})
+        with open(self.path("m.json"), encoding="utf-8") as file:
+            found = json.load(file)["observables"]["measurements"]
+        self.assertEqual([m["trajectory"] for m in found], [2])
+        self.assertEqual(found[0]["rectangle"], float(second["rectangle"]))
+        self.assertGreater(found[0]["seconds"], 0.0)
+        self.assertAlmostEqual((float(second["spatial"]) + float(second["temporal"])) / 2, float(second["plaquette"]), delta=1e-14)
+        return {key: float(second[key]) for key in MEASURED if second[key]}
+
+    def test_links_near_one_have_loops_near_one(self):
+        found = self.measured(*replaced(replaced(LINKS, "--start", "cold"), "--integrator", "omelyan:1(gauge)"), "--tau", "0.01")
+        for key, value in {"spatial": 1, "temporal": 1, "rectangle": 1, "polyakov_re": 1, "polyakov_im": 0, "charge": 0}.items():
+            self.assertAlmostEqual(found[key], value, delta=5e-3, msg=key)
+        self.assertNotIn("t0", found)  # t^2 E stays 0
+
+    def test_flow_is_that_of_inspect_and_loops_those_of_the_file(self):
+        found = self.measured(*LINKS, "--flow-time", "0.6", "--output", self.path("links"), "--save-every", 2)
+        seen = harness.run(self.path("links.000002"), "--flow", "0.6", program=os.environ["PLAQUETTE_INSPECT"]).out
+        self.assertAlmostEqual(found["t0"], float(re.search(r"^t0 +([0-9.]+)$", seen, re.M)[1]), delta=1e-6)
+        self.assertAlmostEqual(found["charge"], float(re.findall(r"^ +0\.600 +\S+ +(\S+)$", seen, re.M)[0]), delta=2e-6)
+        polyakov = polyakov_loop(self.links_of("links.000002"), (4, 4, 4, 4))
+        self.assertAlmostEqual(found["polyakov_re"], polyakov.real, delta=1e-12)
+        self.assertAlmostEqual(found["polyakov_im"], polyakov.imag, delta=1e-12)
+
+    @unittest.skipUnless(MPIEXEC, "one rank")
+    def test_ranks_in_time_and_space_measure_the_same(self):
+        one = self.measured(*LINKS)
+        for grid in ("1x1x1x2", "2x1x1x1"):
+            two = self.measured(*LINKS, "--grid", grid, ranks=2)
+            for key in set(one) - {"measuring_seconds"}:
+                self.assertAlmostEqual(one[key], two[key], delta=1e-12, msg=key)
+
+
+def polyakov_loop(data, lattice):
+    """The mean of tr P / 3 of links as NERSC has them: 64 bits, x fastest, three rows or two, mu within a site."""
+    x, y, z, t = lattice
+    reals = len(data) // (8 * x * y * z * t * 4)
+    numbers = struct.unpack(f">{len(data) // 8}d", data)
+    total = 0.0
+    for space in range(x * y * z):
+        product = [[float(a == b) for b in range(3)] for a in range(3)]
+        for time in range(t):
+            at = ((time * x * y * z + space) * 4 + 3) * reals
+            u = [[complex(numbers[at + 2 * (3 * a + b)], numbers[at + 2 * (3 * a + b) + 1]) for b in range(3)]
+                 for a in range(reals // 6)]
+            product = [[sum(row[k] * u[k][b] for k in range(3)) for b in range(3)] for row in product]
+        total += sum(product[a][a] for a in range(3)) / 3
+    return total / (x * y * z)
 
 
 if __name__ == "__main__":
