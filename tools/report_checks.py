@@ -97,8 +97,48 @@ def of_precision(multiple):
     return most
 
 
+def of_chain(kind, multiple):
+    """A multiple of the residual that solves of forces or actions had to meet; 1e-10 without quarks."""
+    def most(report):
+        met = [abs(number(parameter(report, key, 0.0))) for key in (f"{kind}_tolerance", "force_tolerance")]
+        return max(multiple * (met[0] if kind == "action" else max(met)), 1e-10)
+    return most
+
+
+def of_volume(report):
+    """Of dH: rounding of sums over the lattice."""
+    sites = math.prod(parameter(report, "lattice", [0]))
+    return 1e-8 + 1e-10 * sites
+
+
 EXACT = 0.0  # one of yes or no
 ANY = math.inf
+
+def has_trajectories(report):
+    """The run made one itself, so that it drew one."""
+    return number(report["observables"].get("seconds_a_trajectory", {}).get("samples")) > 0
+
+
+def has_quarks(report):
+    return count(report, "flavours") > 0
+
+
+def of_trajectory_with_quarks(report):
+    return has_trajectories(report) and has_quarks(report)
+
+
+def has_factors(least):
+    """The determinant is split into as many."""
+    return lambda report: len(parameter(report, "twisted_masses", [])) >= least
+
+
+def has_clover_term(report):
+    return count(report, "clover_spatial") != 0 or count(report, "clover_temporal") != 0
+
+
+def judges_averages(report):
+    return len(report["observables"].get("dh", [])) >= 50
+
 
 #: (program, schema version from which it is always there, name, when, largest tolerance)
 ROWS = [
@@ -168,6 +208,42 @@ ROWS = [
     ("overlap-propagator", (1, 5), r"seconds by two clocks", always, 0.1),
     ("overlap-propagator", (1, 4), r"links are the bits that were judged", always, EXACT),
     ("overlap-propagator", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
+
+    ("hmc", (1, 6), r"links in SU\(3\)", always, 1e-10),
+    ("hmc", (1, 6), r"trajectories with the dH of another", always, EXACT),
+    ("hmc", (1, 6), r"accept steps that r < exp\(-dH\) does not explain", always, EXACT),
+    ("hmc", (1, 6), r"trajectories whose links moved and were not accepted, or the reverse", always, EXACT),
+    ("hmc", (1, 6), r"<exp\(-dH\)> = 1, in its errors", judges_averages, 4.5),
+    ("hmc", (1, 6), r"<dH> = var/2, in its errors", judges_averages, 4.5),
+    ("hmc", (1, 6), r"momenta of the drawn trajectory", has_trajectories, 3e-14),
+    ("hmc", (1, 6), r"noise of pseudofermions", of_trajectory_with_quarks, 3e-14),
+    ("hmc", (1, 6), r"systems of the heat bath, by the textbook", of_trajectory_with_quarks, of_chain("action", 40)),
+    ("hmc", (1, 6), r"force gauge at \d+ drawn links, by the textbook", has_trajectories, 1e-10),
+    ("hmc", (1, 6), r"force light at \d+ drawn links, by the textbook", of_trajectory_with_quarks, 1e-10),
+    ("hmc", (1, 6), r"force det at \d+ drawn links, by the textbook",
+     lambda r: of_trajectory_with_quarks(r) and has_clover_term(r), 1e-10),
+    ("hmc", (1, 6), r"force heavy at \d+ drawn links, by the textbook",
+     lambda r: has_trajectories(r) and has_factors(2)(r), 1e-10),
+    ("hmc", (1, 6), r"force middle.* at \d+ drawn links, by the textbook",
+     lambda r: has_trajectories(r) and has_factors(3)(r), 1e-10),
+    ("hmc", (1, 6), r"companion: force heavy against its action", has_factors(2), 1e-6),
+    ("hmc", (1, 6), r"companion: force middle.* against its action", has_factors(3), 1e-6),
+    ("hmc", (1, 6), r"drawn operation of the drawn trajectory", has_trajectories, 1e-10),
+    ("hmc", (1, 6), r"dH of the drawn trajectory, made again", has_trajectories, of_volume),
+    ("hmc", (1, 6), r"links of the drawn trajectory(, made again| were put back)", has_trajectories, 1e-12),
+    ("hmc", (1, 6), r"seconds of the drawn trajectory made again, against those of the run", has_trajectories, 30.0),
+    ("hmc", (1, 6), r"systems of the last force, by the textbook", of_trajectory_with_quarks, of_chain("cg_force", 40)),
+    ("hmc", (1, 6), r"systems of the end, by the textbook", of_trajectory_with_quarks, of_chain("action", 40)),
+    ("hmc", (1, 6), r"dH of the drawn trajectory, by the textbook", has_trajectories, of_volume),
+    ("hmc", (1, 6), r"links after the way back", has_trajectories, of_chain("cg_force", 40)),
+    ("hmc", (1, 6), r"companion: force gauge against its action", always, 1e-6),
+    ("hmc", (1, 6), r"companion: force light against its action", has_quarks, 1e-6),
+    ("hmc", (1, 6), r"companion: force det against its action", has_clover_term, 1e-6),
+    ("hmc", (1, 6), r"companion: systems, by the textbook", has_quarks, 1e-12),
+    ("hmc", (1, 6), r"companion: every operation of a trajectory", always, 1e-10),
+    ("hmc", (1, 6), r"companion: links after the way back", always, 1e-10),
+    ("hmc", (1, 6), r"companion: half the step, (4|16) times nearer \(log2\)", always, 1.0),
+    ("hmc", (1, 6), r"seconds by two clocks", always, 0.1),
 ]
 
 #: What a program that computes these always has in its observables: (program, schema version, when, names).
@@ -176,8 +252,16 @@ OBSERVABLES = [
     ("multigrid", (1, 4), has_correlators, ("pion", "rho", "source_time")),
     ("nodal-dg", (1, 4), always, ("elements", "nodes", "dt", "steps", "final_time", "energy")),
     ("overlap-propagator", (1, 4), solves, ("calculation",)),
+    ("hmc", (1, 6), has_trajectories, ("dh", "accepted", "plaquette", "acceptance", "forces", "seconds_a_trajectory")),
     ("overlap-propagator", (1, 6), solves, ("masses", "pion", "rho", "source_time")),
 ]
+
+
+def listed_tolerance(report, check):
+    """The largest tolerance that the list gives a check of hmc, whose values are in errors or factors of time; else 0."""
+    name = str(check.get("name"))
+    found = [most for program, _, row, _, most in ROWS if program == report["app"] == "hmc" and re.fullmatch(row, name)]
+    return max((most for most in found if not callable(most)), default=0.0)
 
 
 def check_list_faults(report):
@@ -233,4 +317,21 @@ def observable_faults(report):
         for key in keys:
             if report["observables"].get(key, []) in ([], {}, None):
                 faults.append(f"observables: '{key}' is missing or empty")
+    return faults
+
+
+def chain_faults(report):
+    """Where a chain of hmc contradicts itself."""
+    if report["app"] != "hmc":
+        return []
+    found, faults = report["observables"], []
+    dh, accepted, plaquettes = (found.get(key, []) for key in ("dh", "accepted", "plaquette"))
+    if not len(dh) == len(accepted) == len(plaquettes):
+        return [f"observables: {len(dh)} of dH, {len(accepted)} accept steps, {len(plaquettes)} plaquettes"]
+    if dh and not abs(number(found["acceptance"]) - sum(accepted) / len(accepted)) <= 1e-9:
+        faults.append(f"acceptance {found['acceptance']}, and accept steps give {sum(accepted) / len(accepted):.6g}")
+    faults += [f"plaquette {p} of a trajectory is impossible" for p in plaquettes if not abs(number(p)) <= 1.0 + 1e-9][:1]
+    for n in range(1, len(dh)):
+        if (plaquettes[n] != plaquettes[n - 1]) != accepted[n]:
+            return faults + [f"trajectory {n + 1}: its accept step and its plaquette contradict each other"]
     return faults

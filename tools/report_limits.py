@@ -11,13 +11,13 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 CARDS = {"H200": (4.8e12, 700.0, 1980.0), "H100 PCIe": (2.04e12, 350.0, 1755.0), "H100": (3.36e12, 700.0, 1980.0),
          "A100": (2.04e12, 400.0, 1410.0)}
 UNITS = {"mixed-precision-solver": "solves/s", "multigrid": "solves/s", "dslash-scaling": "GFLOP/s",
-         "nodal-dg": "node stages/s", "overlap-propagator": "propagators/hour"}
+         "nodal-dg": "node stages/s", "overlap-propagator": "propagators/hour", "hmc": "MD units/h"}
 BEYOND_COPY, ROUNDING = 1.1, 1e-6
 CYCLES_A_SECOND, FLOPS_A_CYCLE = 6.5e9, 64.0  # more than any core of a CPU has today, single precision
 # The check without which a program's figure is not judged.
 NEEDED = {"mixed-precision-solver": r"residual of the full system", "multigrid": r"residual of the full system, multigrid",
           "dslash-scaling": r".* N=\d+", "nodal-dg": r"right-hand side, against the textbook",
-          "overlap-propagator": r"residual of D\("}
+          "overlap-propagator": r"residual of D\(", "hmc": r"companion: force gauge against its action"}
 FLOORS = {"double": 1e-13, "pairs": 3e-11}  # what a residual may be whatever was to be met; single: 1e-6
 FLOPS = {"hopping": 1320, "wilson": 1368, "clover": 1872, "wilson_schur": 2688, "clover_schur": 3696}
 

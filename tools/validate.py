@@ -13,7 +13,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 sys.path[:0] = [os.path.join(ROOT, part) for part in ("plots", os.path.join("validation", "cli"), "tools")]
 import report_file  # noqa: E402
 from json_schema import errors as schema_errors  # noqa: E402
-from report_checks import check_list_faults, observable_faults  # noqa: E402
+from report_checks import chain_faults, check_list_faults, observable_faults  # noqa: E402
 from report_class import class_faults  # noqa: E402
 from report_correlators import correlator_faults  # noqa: E402
 from report_energy import energy_faults  # noqa: E402
@@ -47,7 +47,7 @@ def judge_parts(path, revision, trial):
     if found:
         return report, [f"{MALFORMED}{fault}" for fault in found[:5]], remarks
     faults = checksum_faults(report, path, remarks) + check_faults(report) + check_list_faults(report) + \
-        observable_faults(report) + history_faults(report) + correlator_faults(report) + wave_faults(report) + fom_faults(report) + \
+        observable_faults(report) + chain_faults(report) + history_faults(report) + correlator_faults(report) + wave_faults(report) + fom_faults(report) + \
         figure_faults(report) + energy_faults(report) + solve_faults(report) + speed_faults(report) + \
         origin_faults(report, revision, remarks, trial)
     if "class" in report:
