@@ -251,6 +251,32 @@ class PlotsTest(FolderTest):
             with open(picture, "rb") as file:
                 self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
+    def test_a_chain_is_drawn_from_a_report_or_a_table_and_another_refused(self):
+        found = {"dh": [0.1, -0.2, 0.05], "accepted": [True, False, True], "plaquette": [0.5, 0.5, 0.51],
+                 "forces": {"gauge": {"rms": 4.0, "largest": 8.0}}}
+        table = self.path("chain.csv")
+        with open(table, "w", encoding="ascii") as file:
+            file.write("trajectory,dh,accepted,plaquette,seconds,force_rms_gauge,force_largest_gauge\n"
+                       "1,0.1,1,0.5,2,4,8\n2,-0.2,0,0.5,2,4,8\n")
+        for source in (table, self.report(lambda r: r.update(observables=found))):
+            result = self.run_script("chain.py", source, "-o", self.path("chain.png"), "--force")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(self.path("chain.png"), "rb") as file:
+                self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        self.assertIn("found none", self.refused(2, "chain.py", self.report(), "-o", self.path("p.png")))
+        short = self.report(lambda r: r.update(observables={**found, "accepted": [True]}))
+        self.assertIn("as many", self.refused(2, "chain.py", short, "-o", self.path("p.png")))
+        with open(table, "w", encoding="ascii") as file:
+            file.write("sweep,plaquette\n1,0.5\n")
+        self.assertIn("chain.csv", self.refused(2, "chain.py", table, "-o", self.path("p.png")))
+
+    def test_errors_by_blocks_grow_with_the_correlation(self):
+        script = ("import random; from chain import blocked_error as e; random.seed(1); x = [random.gauss(0, 1) for _ in range(4000)]\n"
+                  "slow = [v for v in x[:500] for _ in range(8)]\n"
+                  "assert 0.9 < e(x) * 4000 ** 0.5 < 1.4, e(x)\nassert 0.9 < e(slow) * 500 ** 0.5 < 1.5, e(slow)")
+        result = subprocess.run([PYTHON, "-B", "-c", script], cwd=PLOTS, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_a_run_of_the_overlap_propagator_is_drawn_and_another_refused(self):
         found = {"kernel": {"eigenvalues": [0.1, -0.2]}, "overlap": {"eigenvalues": [[0.02, 0.2], [0.02, -0.2]]}, "index": 0,
                  "masses": [{"mass": 0.1, "pion": [1.0, 0.5, 0.3, 0.5]}]}
