@@ -271,7 +271,7 @@ class PlotsTest(FolderTest):
         self.assertIn("chain.csv", self.refused(2, "chain.py", table, "-o", self.path("p.png")))
 
     def test_errors_by_blocks_grow_with_the_correlation(self):
-        script = ("import random; from chain import blocked_error as e; random.seed(1); x = [random.gauss(0, 1) for _ in range(4000)]\n"
+        script = ("import random; from blocked_errors import blocked_error as e; random.seed(1); x = [random.gauss(0, 1) for _ in range(4000)]\n"
                   "slow = [v for v in x[:500] for _ in range(8)]\n"
                   "assert 0.9 < e(x) * 4000 ** 0.5 < 1.4, e(x)\nassert 0.9 < e(slow) * 500 ** 0.5 < 1.5, e(slow)")
         result = subprocess.run([PYTHON, "-B", "-c", script], cwd=PLOTS, capture_output=True, text=True)
