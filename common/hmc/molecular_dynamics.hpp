@@ -68,6 +68,12 @@ class molecular_dynamics {
   /// Begins a trajectory: keeps the links, draws momenta and pseudofermions. Throws error of no convergence where a
   /// system is not solved.
   virtual void refresh(std::uint64_t trajectory) = 0;
+  /// Begins a trajectory with momenta of the host, whose ghosts do not matter: keeps the links. Pseudofermions are zero
+  /// until they are set.
+  virtual void set_momenta(const gauge_configuration& momenta) = 0;
+  /// Takes one pseudofermion phi of a trajectory that set_momenta began, before links move, and solves for its vector
+  /// `start`. Its odd sites do not matter. Throws as refresh does.
+  virtual void set_pseudofermion(int factor, int pair, const spinor_configuration& phi) = 0;
   /// Moves links: U becomes exp(step A) U.
   virtual void drift(double step) = 0;
   /// Adds step dA/dt of these terms to the momenta.

@@ -87,9 +87,30 @@ class molecular_dynamics_of final : public molecular_dynamics {
     const typename Backend::exact_sums exact(action_.exact_sums);
     trajectory_ = trajectory;
     noted_.assign(noted_.size(), false);
+    momenta_of_start_.reset();
     Backend::assign(start_, links_);
     Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
     for (int k = 0; k < std::ssize(factors_); ++k) draw_pseudofermion(k);
+  }
+
+  void set_momenta(const gauge_configuration& momenta) override {
+    noted_.assign(noted_.size(), false);
+    Backend::assign(start_, links_);
+    Backend::assign(momenta_, Backend::of_host(momenta, context_));
+    momenta_of_start_.emplace(Backend::copy_of(momenta_));
+    for (factor_state& f : factors_) {
+      f.work = {};
+      zero(f.phi);
+      zero(f.start);
+    }
+  }
+
+  void set_pseudofermion(int number, int pair, const spinor_configuration& phi) override {
+    const typename Backend::exact_sums exact(action_.exact_sums);
+    follow_links();
+    factor_state& f = factors_.at(static_cast<std::size_t>(number));
+    import_column(f.phi, pair, phi);
+    systems_->solve_for_action(f.start, f.phi, number, quarks().mu(number), f.work.actions);
   }
 
   void drift(double step) override {
@@ -126,7 +147,10 @@ class molecular_dynamics_of final : public molecular_dynamics {
     const typename Backend::exact_sums exact(action_.exact_sums);
     solve_for_actions();
     energy_change change;
-    Backend::refresh_momenta(force_, action_.seed, trajectory_, context_);
+    if (momenta_of_start_)
+      copy_momenta(force_, *momenta_of_start_);
+    else
+      Backend::refresh_momenta(force_, action_.seed, trajectory_, context_);
     change.kinetic = Backend::kinetic_energy_difference(momenta_, force_, context_);
     change.terms.push_back(Backend::action_difference(links_, start_, action_.gauge, context_));
     if (action_.has_determinant()) change.terms.push_back(-2.0 * quarks().pairs * change_of_log_determinant());
@@ -301,6 +325,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
   gauge links_, start_;
   std::optional<gauge> before_displacement_;
   momenta_type momenta_, force_;
+  std::optional<momenta_type> momenta_of_start_;  ///< momenta of the host; drawn ones are drawn again
   std::optional<quark_systems<Backend>> systems_;
   std::optional<typename Backend::leaves> leaves_;
   std::vector<factor_state> factors_;

@@ -58,6 +58,10 @@ class cheating_dynamics final : public molecular_dynamics {
     waiting_ = 0.0;
     kicks_ = 0;
   }
+  void set_momenta(const gauge_configuration& momenta) override { honest_->set_momenta(momenta); }
+  void set_pseudofermion(int factor, int pair, const spinor_configuration& phi) override {
+    honest_->set_pseudofermion(factor, pair, phi);
+  }
   void drift(double step) override {
     if (is_left_out()) return;
     if (cheats_by("short-tau")) step *= 0.9;
