@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import struct
+import time
 import unittest
 
 import harness
@@ -108,6 +109,22 @@ class Stops(HmcTest):
         stopped = self.numbers("h.csv")
         self.made(*long[:-4], "--history", self.path("whole.csv"))
         self.assertEqual(stopped, self.numbers("whole.csv"))
+
+
+    def test_a_stop_while_measuring_leaves_the_chain_as_it_was(self):
+        def chain(flow, name):
+            return [*LINKS, "--trajectories", "3", "--measure-every", "2", "--flow-time", flow, "--history", self.path(name)]
+        slow = [*chain("400", "h.csv"), "--store", self.path("store")]
+        with harness.start(*slow, program=PROGRAM) as process:
+            out = harness.read_until(process, "  yes  ")
+            time.sleep(1.0)
+            process.send_signal(signal.SIGTERM)
+            result = harness.ended(process, out)
+        self.assertEqual(result.status, INTERRUPTED, result.out + result.err)
+        self.made(*chain("0.1", "h.csv"), "--store", self.path("store"))
+        self.made(*chain("0.1", "whole.csv"))
+        stopped, whole = self.numbers("h.csv"), self.numbers("whole.csv")
+        self.assertEqual([row[:-1] for row in stopped], [row[:-1] for row in whole])
 
 
 class Refusals(HmcTest):
