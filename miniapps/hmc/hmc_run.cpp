@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -78,13 +79,27 @@ void save_configuration(chain_run& run) {
   enter_stage("the trajectories");
 }
 
+constexpr double largest_dh = 50.0;  ///< of a first trajectory: none beyond it is of any use
+
+[[noreturn]] void refuse_steps(const chain_run& run, double dh) {
+  const md_plan better = with_better_steps(run.options.action, run.options.plan, std::abs(dh));
+  const std::string found = std::isnan(dh) ? "no number" : fmt::format("{:.4g}", dh);
+  throw input_error(fmt::format(
+      "--integrator: expected |dH| below {:g} after the first trajectory, found {}: its steps are too long, "
+      "take --integrator '{}'",
+      largest_dh, found, describe(better.levels)));
+}
+
 /// Makes a trajectory; none if the run is stopped in it: the links are then those of its start.
 std::optional<trajectory_result> try_trajectory(chain_run& run, int number) {
   try {
     return make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number),
                            [&run] { return run.app.control.should_stop(); });
   } catch (const error& stop) {
-    if (stop.status() != exit_status::interrupted) throw;
+    if (stop.status() != exit_status::interrupted) {
+      if (number == 0 && have_links_left_su3(*run.md)) refuse_steps(run, std::numeric_limits<double>::quiet_NaN());
+      throw;
+    }
     run.md->restore();
     return std::nullopt;
   }
@@ -109,6 +124,7 @@ bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   if (!result) return false;
   trajectory_record record;
   record.dh = result->change.total();
+  if (number == 0 && !(std::abs(record.dh) <= largest_dh)) refuse_steps(run, record.dh);
   record.accepted = result->accepted;
   record.plaquette = run.md->measure_plaquettes().average;
   record.seconds = watch.seconds();
@@ -168,6 +184,18 @@ void judge_run(chain_run& run, trajectory_judge& judge) {
       [&run](const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action) {
         return make_dynamics(run.app, geometry, communicator(), links, action);
       });
+}
+
+/// Says where kappa is beyond the critical one of the links of the start, or of any: 1/8 on free links, 1/4 at beta 0.
+void print_remark_on_kappa(const hmc_options& options) {
+  if (!options.action.quarks) return;
+  const fermion_action& quark = options.action.quarks->action;
+  if (quark.anisotropy == 1.0 && quark.kappa() > 0.25)
+    fmt::print("remark     kappa {:g} is beyond the critical one at any beta, which is at most 1/4\n", quark.kappa());
+  else if (options.shared.gauge.from == gauge_choice::origin::unit && quark.mass < 0.0)
+    fmt::print(
+        "remark     kappa {:g} is beyond the critical one of cold links, {:g}: solves are long until links are hot\n",
+        quark.kappa(), 0.5 / (quark.diagonal() - quark.mass));
 }
 
 }  // namespace
@@ -246,7 +274,10 @@ exit_status hmc_program::body(app_run& app) {
   if (start.open_boundary)
     throw input_error(start_.gauge.path + ": expected links in SU(3) to start from, found open boundaries");
   app.progress.clear();
-  if (app.is_root()) print_gauge_remarks(start);
+  if (app.is_root()) {
+    print_gauge_remarks(start);
+    print_remark_on_kappa(options_);
+  }
   const auto make = [&](const hybrid_action& action) {
     return make_dynamics(app, app.geometry, app.world, start.links, action);
   };

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "common/hmc/trajectory.hpp"
+#include "common/error.hpp"
 
 namespace plaquette {
 
@@ -41,11 +41,16 @@ std::vector<double> prices_of(const factor_solver& solver, const hmc_options& op
   return prices;
 }
 
-/// Returns |dH| of a trajectory. Links are put back.
+/// Returns |dH| of a trajectory, NaN if its links leave SU(3). Links are put back.
 double size_of_dh(molecular_dynamics& md, const md_plan& plan) {
+  double size = std::numeric_limits<double>::quiet_NaN();
   md.refresh(first_trial);
-  integrate(md, plan);
-  const double size = std::abs(md.change_of_energy().total());
+  try {
+    integrate(md, plan);
+    size = std::abs(md.change_of_energy().total());
+  } catch (const error& failed) {
+    if (failed.status() == exit_status::interrupted || !have_links_left_su3(md)) throw;
+  }
   md.restore();
   return size;
 }
@@ -73,20 +78,27 @@ void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& ma
   if (run.is_root()) fmt::print("trial      --solvers {}\n", describe(best));
 }
 
+md_plan with_better_steps(const hybrid_action& action, const md_plan& plan, double size) {
+  constexpr double target = 0.3;
+  std::vector<md_level> levels = plan.levels;
+  int& steps = levels.front().steps;
+  const double factor = std::isfinite(size) ? std::pow(size / target, 1.0 / order_of(plan)) : 2.0;
+  steps = std::max(1, static_cast<int>(std::ceil(steps * std::clamp(factor, 0.5, 2.0))));
+  return plan_of(action, levels, plan.tau);
+}
+
+bool have_links_left_su3(molecular_dynamics& md) { return !(md.distance_from_su3() < 1e-6); }
+
 void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md) {
-  constexpr double target = 0.3, too_much = 0.7, too_little = 0.02;
+  constexpr double too_much = 0.7, too_little = 0.02;
   constexpr int trials = 5;
-  const double order = order_of(options.plan);
-  std::vector<md_level> levels = options.plan.levels;
+  md_plan plan = options.plan;
   for (int trial = 0; trial < trials && !run.control.should_stop(); ++trial) {
-    const md_plan plan = plan_of(options.action, levels, options.plan.tau);
     const double size = size_of_dh(md, plan);
     options.plan = plan;
-    int& steps = levels.front().steps;
-    const bool is_small = size < too_little && steps > 1 && trial == 0;
+    const bool is_small = size < too_little && plan.levels.front().steps > 1 && trial == 0;
     if (size <= too_much && !is_small) break;
-    const double factor = std::isfinite(size) ? std::pow(size / target, 1.0 / order) : 2.0;
-    steps = std::max(1, static_cast<int>(std::ceil(steps * std::clamp(factor, 0.5, 2.0))));
+    plan = with_better_steps(options.action, plan, size);
   }
   run.result.parameters["integrator"] = describe(options.plan.levels);
   if (run.is_root()) fmt::print("trial      --integrator '{}'\n", describe(options.plan.levels));

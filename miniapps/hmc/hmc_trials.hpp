@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "common/hmc/molecular_dynamics.hpp"
+#include "common/hmc/trajectory.hpp"
 #include "miniapps/hmc/hmc_options.hpp"
 #include "miniapps/shared/app_run.hpp"
 
@@ -23,5 +23,13 @@ void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& ma
 /// Sets the steps of the outermost level such that |dH| is about 0.3: by the order of the integrator from the |dH| of a
 /// trajectory that no chain has, and again if it is still far off. Prints and reports the choice. Collective.
 void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md);
+
+/// Returns the plan with the steps of its outermost level that make |dH| about 0.3, by the order of the integrator:
+/// from half to twice as many.
+/// \param size  |dH| of a trajectory of the plan; NaN if it has none
+md_plan with_better_steps(const hybrid_action& action, const md_plan& plan, double size);
+
+/// Returns whether links have left SU(3), or are NaN: steps were longer than the exponential's series can follow.
+bool have_links_left_su3(molecular_dynamics& md);
 
 }  // namespace plaquette

@@ -143,6 +143,19 @@ class Refusals(HmcTest):
                                 (["--save-every", "2"], "--output")):
             self.assertIn(text, self.refused("--lattice", "4x4x4x4", *arguments), arguments)
 
+    def test_steps_that_are_too_long(self):
+        long_steps = [*replaced(LINKS, "--integrator", "leapfrog:2(gauge)"), "--trajectories", 1]
+        self.assertIn("--integrator 'leapfrog:4(gauge)'", self.refused(*long_steps))
+        self.assertIn("found no number", self.refused(*long_steps, "--tau", 40))
+        longer = replaced(replaced(QUARKS, "--tau", "20"), "--integrator", "omelyan:2(light,det,heavy,gauge)")
+        self.assertIn("--integrator 'omelyan:4(light,det,heavy,gauge)'", self.refused(*longer, "--trajectories", 1))
+
+    def test_kappa_beyond_the_critical_one_is_said(self):
+        cold = replaced(QUARKS, "--start", "cold")
+        self.assertIn("kappa 0.13 is beyond the critical one of cold links, 0.125", self.made(*cold, "--trajectories", 1).out)
+        self.assertNotIn("beyond", self.made(*replaced(cold, "--kappa", "0.12"), "--trajectories", 1).out)
+        self.assertIn("at any beta", run(*replaced(cold, "--kappa", "0.26"), "--trajectories", 1).out)
+
     def test_a_chain_that_is_continued_with_another_action_or_other_links(self):
         self.made(*LINKS, "--trajectories", 1, "--store", self.path("store"))
         self.assertIn("beta", self.refused(*replaced(LINKS, "--beta", "5.8"), "--trajectories", 2, "--store", self.path("store")))
