@@ -97,8 +97,13 @@ std::optional<trajectory_result> try_trajectory(chain_run& run, int number) {
                            [&run] { return run.app.control.should_stop(); });
   } catch (const error& stop) {
     if (stop.status() != exit_status::interrupted) {
-      if (number == 0 && have_links_left_su3(*run.md)) refuse_steps(run, std::numeric_limits<double>::quiet_NaN());
-      throw;
+      if (!have_links_left_su3(*run.md)) throw;
+      if (number == 0) refuse_steps(run, std::numeric_limits<double>::quiet_NaN());
+      throw error(
+          exit_status::no_convergence,
+          fmt::format("trajectory {}: its links have left SU(3), so that its steps are too long; the chain before "
+                      "it is whole",
+                      number + 1));
     }
     run.md->restore();
     return std::nullopt;
