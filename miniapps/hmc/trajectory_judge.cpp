@@ -264,13 +264,15 @@ void trajectory_judge::judge(molecular_dynamics& state) {
 }
 
 std::string check_history(verification& checks, const chain_state& state, const hmc_options& options) {
+  constexpr double rounding = 1e-13;
   int wrong = 0, unmoved = 0;
   double before = state.start_plaquette, sum = 0.0, squares = 0.0, exponentials = 0.0, exponential_squares = 0.0;
   for (int n = 0; n < state.trajectories_done(); ++n) {
     const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
     const double r = accept_number(options.action.seed, static_cast<std::uint64_t>(n));
     wrong += is_accepted(t.dh, r) == t.accepted ? 0 : 1;
-    unmoved += (t.plaquette != before) == t.accepted ? 0 : 1;
+    const double moved = std::abs(t.plaquette - before);  // putting links back into SU(3) moves it by roundings
+    unmoved += (t.accepted ? moved > rounding : moved == 0.0) ? 0 : 1;
     before = t.plaquette;
     sum += t.dh;
     squares += t.dh * t.dh;
@@ -278,7 +280,8 @@ std::string check_history(verification& checks, const chain_state& state, const 
     exponential_squares += std::exp(-2.0 * t.dh);
   }
   std::vector<double> sorted;
-  for (const trajectory_record& t : state.history) sorted.push_back(t.dh);
+  for (const trajectory_record& t : state.history)
+    if (t.dh != 0.0) sorted.push_back(t.dh);  // without any force it is 0
   std::ranges::sort(sorted);
   checks.add("trajectories with the dH of another",
              std::ssize(sorted) - (std::ranges::unique(sorted).begin() - sorted.begin()), 0.0);

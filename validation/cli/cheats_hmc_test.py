@@ -16,6 +16,10 @@ QUARKS = ["--lattice", "4x4x4x4", "--beta", "5.6", "--csw", "1.76", "--kappa", "
           "--force", *ON_DEVICE]
 
 
+#: Kernels that are loops of the host take long: of each kind of cheat one.
+on_cpu = unittest.skipUnless(DEVICE == "cpu", "a kind of cheat that another test has on this device")
+
+
 class HmcCheats(CommandLineTest):
     def run_as(self, cheat, *arguments, **options):
         with mock.patch.dict(os.environ, PLAQUETTE_CHEAT=cheat):
@@ -45,9 +49,11 @@ class HmcCheats(CommandLineTest):
         for cheat in ("fewer-steps", "short-tau"):
             self.fails(cheat, "companion: every operation", *short_steps, "--trajectories", "1")
 
+    @on_cpu
     def test_the_dh_of_another_trajectory(self):
         self.fails("other-dh", "trajectories with the dH of another", *LINKS, "--trajectories", "2")
 
+    @on_cpu
     def test_links_that_are_not_put_back(self):
         coarse = [*replaced(LINKS, "--integrator", "leapfrog:3(gauge)"), "--trajectories", "4"]
         self.assertIn("  no  ", self.run_as("", *coarse).out)
@@ -56,19 +62,23 @@ class HmcCheats(CommandLineTest):
     def test_the_noise_of_another_seed(self):
         self.fails("other-noise", "momenta of the drawn trajectory", *LINKS, "--trajectories", "1")
 
+    @on_cpu
     def test_a_clock_that_goes_half_as_fast(self):
         self.fails("slow-clock", "seconds by two clocks", *LINKS, "--trajectories", "1")
 
     def test_another_quark(self):
         self.fails("heavier", "systems of the end", *QUARKS)
 
+    @on_cpu
     def test_forces_that_are_off_or_left_out(self):
         for cheat in ("force", "one-force"):
             self.fails(cheat, "companion: every operation", *QUARKS)
 
+    @on_cpu
     def test_a_determinant_that_is_left_out(self):
         self.fails("no-determinant", "dH of the drawn trajectory, by the textbook", *QUARKS)
 
+    @on_cpu
     def test_systems_that_are_not_solved(self):
         self.fails("loose", "systems of the last force", *QUARKS)
 
