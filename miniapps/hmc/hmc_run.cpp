@@ -84,10 +84,9 @@ constexpr double largest_dh = 50.0;  ///< of a first trajectory: none beyond it 
 [[noreturn]] void refuse_steps(const chain_run& run, double dh) {
   const md_plan better = with_better_steps(run.options.action, run.options.plan, std::abs(dh));
   const std::string found = std::isnan(dh) ? "no number" : fmt::format("{:.4g}", dh);
-  throw input_error(fmt::format(
-      "--integrator: expected |dH| below {:g} after the first trajectory, found {}: its steps are too long, "
-      "take --integrator '{}'",
-      largest_dh, found, describe(better.levels)));
+  throw input_error(
+      fmt::format("--integrator: its steps are too long, |dH| is {} after the first trajectory; take '{}'", found,
+                  describe(better.levels)));
 }
 
 /// Makes a trajectory; none if the run is stopped in it: the links are then those of its start.

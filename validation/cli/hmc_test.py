@@ -145,10 +145,10 @@ class Refusals(HmcTest):
 
     def test_steps_that_are_too_long(self):
         long_steps = [*replaced(LINKS, "--integrator", "leapfrog:2(gauge)"), "--trajectories", 1]
-        self.assertIn("--integrator 'leapfrog:4(gauge)'", self.refused(*long_steps))
-        self.assertIn("found no number", self.refused(*long_steps, "--tau", 40))
+        self.assertIn("take 'leapfrog:4(gauge)'", self.refused(*long_steps))
+        self.assertIn("|dH| is no number", self.refused(*long_steps, "--tau", 40))
         longer = replaced(replaced(QUARKS, "--tau", "20"), "--integrator", "omelyan:2(light,det,heavy,gauge)")
-        self.assertIn("--integrator 'omelyan:4(light,det,heavy,gauge)'", self.refused(*longer, "--trajectories", 1))
+        self.assertIn("take 'omelyan:4(light,det,heavy,gauge)'", self.refused(*longer, "--trajectories", 1))
 
     def test_kappa_beyond_the_critical_one_is_said(self):
         cold = replaced(QUARKS, "--start", "cold")
