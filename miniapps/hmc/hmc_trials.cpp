@@ -91,14 +91,23 @@ bool have_links_left_su3(molecular_dynamics& md) { return !(md.distance_from_su3
 
 void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md) {
   constexpr double too_much = 0.7, too_little = 0.02;
-  constexpr int trials = 5;
+  constexpr int trials = 6;
   md_plan plan = options.plan;
+  int too_few = 0;  // steps that were not enough
   for (int trial = 0; trial < trials && !run.control.should_stop(); ++trial) {
+    const int steps = plan.levels.front().steps;
     const double size = size_of_dh(md, plan);
-    options.plan = plan;
-    const bool is_small = size < too_little && plan.levels.front().steps > 1 && trial == 0;
-    if (size <= too_much && !is_small) break;
+    const bool is_enough = size <= too_much;
+    if (is_enough || too_few >= options.plan.levels.front().steps) options.plan = plan;
+    if (!is_enough) too_few = std::max(too_few, steps);
+    if (is_enough && size >= too_little) break;
     plan = with_better_steps(options.action, plan, size);
+    if (is_enough) {
+      std::vector<md_level> levels = plan.levels;
+      levels.front().steps = std::max(levels.front().steps, too_few + 1);
+      plan = plan_of(options.action, levels, plan.tau);
+    }
+    if (plan.levels.front().steps == steps) break;
   }
   run.result.parameters["integrator"] = describe(options.plan.levels);
   if (run.is_root()) fmt::print("trial      --integrator '{}'\n", describe(options.plan.levels));
