@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The document of a checkpoint in a record of a LIME file, beside the links that it belongs to.
+/// The document of a checkpoint in a record of a LIME file. Its links are in the same file.
 #pragma once
 
 #include <string>

@@ -43,8 +43,8 @@ struct md_operation {
   bool operator==(const md_operation&) const = default;
 };
 
-/// Reads "force-gradient:2(light) omelyan:2(heavy,det) omf4:1(gauge)": levels from the longest steps to the shortest,
-/// each with a scheme (leapfrog, omelyan, omf4, force-gradient), a number of steps and the names of terms. Throws
+/// Reads "force-gradient:2(light) omelyan:2(heavy,det) omf4:1(gauge)": levels from the longest steps to the shortest.
+/// Each has a scheme (leapfrog, omelyan, omf4, force-gradient), a number of steps and the names of terms. Throws
 /// input_error for a text that is none, and unless each of `terms` stands in one level.
 /// \param what  the option, for messages
 std::vector<md_level> parse_integrator(std::string_view text, std::span<const std::string> terms,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How often libraries have converted whole spinor fields between their own order and the host's: what a call of a
-/// caller costs beside its work. A test holds the numbers.
+/// caller costs in addition to its work. A test holds the numbers.
 #pragma once
 
 #include <cstdint>

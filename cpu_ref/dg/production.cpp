@@ -453,7 +453,7 @@ class production_solver final : public dg_solver {
   const dg_kernel_table<T>& kernels_;
   dg_plan<T> plan_;
   aligned_buffer<T> state_, register_;
-  std::optional<aligned_buffer<T>> rhs_;                        ///< of right_hand_side(), once it was asked for
+  std::optional<aligned_buffer<T>> rhs_;                        ///< of right_hand_side(), once it was requested
   std::optional<aligned_buffer<double>> made_, made_register_;  ///< of repeat_step()
   mutable std::vector<double> read_;                            ///< likewise, the state of energy()
   std::array<aligned_buffer<T>, 2> traces_;  ///< [column][slot][words]: of q, and of q after the stage

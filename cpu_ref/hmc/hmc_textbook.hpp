@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The parts of a hybrid Monte Carlo as the papers have them, on the canonical fields of the host: loops over all
-/// sites, no even-odd tricks, short enough to be read in one go. What a device did is judged by the functions of this
-/// file. common/hmc/hybrid_action.hpp has the action and its names.
+/// The parts of a hybrid Monte Carlo as the papers have them, on the canonical fields of the host. They are loops over
+/// all sites, without even-odd tricks. What a device did is judged by the functions of this file.
+/// common/hmc/hybrid_action.hpp has the action and its names.
 #pragma once
 
 #include <array>

@@ -108,7 +108,7 @@ struct add_leaves_of_spinors {
   }
 };
 
-/// The same of a site of one parity.
+/// Does the same for a site of one parity.
 struct add_leaves_of_determinant {
   leaf_field::pointer z;
   clover_configuration::const_pointer inverse;

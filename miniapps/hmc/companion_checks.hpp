@@ -16,8 +16,9 @@ namespace plaquette {
 using companion_maker = std::function<std::unique_ptr<molecular_dynamics>(
     const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action)>;
 
-/// Does an operation, and returns how far links and momenta are from what links, momenta and forces before it make of
-/// it by the CPU library: the larger one of two root mean squares. Collective in `comm`.
+/// Does an operation, and returns how far links and momenta are from what they should be: the larger one of two root
+/// mean squares. What they should be, the CPU library computes of links, momenta and forces before. Collective in
+/// `comm`.
 double error_of_operation(molecular_dynamics& state, const md_plan& plan, const md_operation& operation,
                           const communicator& comm);
 

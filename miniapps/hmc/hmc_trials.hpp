@@ -20,8 +20,8 @@ using dynamics_maker = std::function<std::unique_ptr<molecular_dynamics>(const h
 /// precision of the iteration. Prints and reports the choice. Collective.
 void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& make);
 
-/// Sets the steps of the outermost level such that |dH| is about 0.3: by the order of the integrator from the |dH| of a
-/// trajectory that no chain has, and again if it is still far off. Prints and reports the choice. Collective.
+/// Sets the steps of the outermost level such that |dH| is about 0.3. A trajectory that no chain has gives |dH|, and
+/// the order of the integrator the steps; both again if |dH| is far off. Prints and reports the choice. Collective.
 void choose_steps(app_run& run, hmc_options& options, molecular_dynamics& md);
 
 /// Returns the plan with the steps of its outermost level that make |dH| about 0.3, by the order of the integrator:

@@ -387,7 +387,7 @@ TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
 }
 
 /// What a call converts, in columns. One more conversion, or copy of a field to the host, would double what callers
-/// wait for beside the work.
+/// wait for.
 TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
   const coordinate extents{4, 4, 4, 4};  // and few iterations: only conversions count
   const plq::gauge_field field = field_of(weak_links(extents));
