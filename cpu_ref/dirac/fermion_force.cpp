@@ -9,6 +9,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/ghosts.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
@@ -17,27 +18,15 @@
 namespace plaquette::cpu {
 namespace {
 
-void require_same(const lattice_geometry& a, const lattice_geometry& b, const char* what) {
-  if (!(a == b))
-    throw input_error(std::string(what) + " on a lattice " + to_string(a.global()) + " on ranks " +
-                      to_string(a.grid()) + " do not fit a lattice " + to_string(b.global()) + " on ranks " +
-                      to_string(b.grid()));
-}
-
 void require_pair(const field<double>& x, const field<double>& y, const lattice_geometry& geometry) {
-  require_same(geometry, x.get_context().geometry(), "momenta or leaves");
-  require_same(geometry, y.get_context().geometry(), "momenta or leaves");
+  require_same_lattice(geometry, x.get_context().geometry(), "momenta or leaves");
+  require_same_lattice(geometry, y.get_context().geometry(), "momenta or leaves");
   for (const field<double>* f : {&x, &y})
     if (f->shape().spins != spins || f->shape().colours != colours || f->shape().sites != site_subset::full)
       throw input_error("a fermion force needs fields of 4 spins and 3 colours on all sites");
   if (x.columns() != y.columns())
     throw input_error("a fermion force needs as many columns of X as of Y, found " + std::to_string(x.columns()) +
                       " and " + std::to_string(y.columns()));
-}
-
-void require_parity(int parity) {
-  if (parity != 0 && parity != 1)
-    throw input_error("expected the parity 0 (even) or 1 (odd), found " + std::to_string(parity));
 }
 
 /// The columns of a field, in its own basis, where formulas find a site by its coordinate.
@@ -130,7 +119,7 @@ void clear(leaf_field& z) {
 
 void add_hopping_force(gauge_momenta& momenta, const gauge_configuration& links, const fermion_action& action,
                        const field<double>& x, const field<double>& y, double step) {
-  require_same(momenta.geometry(), links.geometry(), "momenta");
+  require_same_lattice(momenta.geometry(), links.geometry(), "momenta");
   require_pair(x, y, links.geometry());
   stop_point();
   const unpacked_spinors x_around(x, true), y_around(y, true);
@@ -156,7 +145,7 @@ void add_leaves(leaf_field& z, const fermion_action& action, const field<double>
 
 void add_determinant_leaves(leaf_field& z, const fermion_action& action, const clover_configuration& inverse_of_a,
                             int parity, double factor) {
-  require_same(z.geometry(), inverse_of_a.geometry(), "leaves");
+  require_same_lattice(z.geometry(), inverse_of_a.geometry(), "leaves");
   require_parity(parity);
   stop_point();
   const leaf_weights weights(action, factor);
@@ -172,8 +161,8 @@ void add_determinant_leaves(leaf_field& z, const fermion_action& action, const c
 
 void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, const leaf_field& z, double step,
                       const communicator& comm) {
-  require_same(momenta.geometry(), links.geometry(), "momenta");
-  require_same(z.geometry(), links.geometry(), "leaves");
+  require_same_lattice(momenta.geometry(), links.geometry(), "momenta");
+  require_same_lattice(z.geometry(), links.geometry(), "leaves");
   require_current_ghosts(links, comm, "add_clover_force");
   stop_point();
   const auto& leaves = z.with_ghosts(comm);
@@ -192,7 +181,7 @@ double log_determinant(const clover_configuration& a, int parity, const communic
 
 double log_determinant_difference(const clover_configuration& after, const clover_configuration& before, int parity,
                                   const communicator& comm) {
-  require_same(after.geometry(), before.geometry(), "blocks");
+  require_same_lattice(after.geometry(), before.geometry(), "blocks");
   require_parity(parity);
   stop_point();
   return sum_of_logarithms(after.geometry(), parity, comm, [&](const coordinate& x) {

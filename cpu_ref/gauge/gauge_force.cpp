@@ -6,6 +6,7 @@
 #include "common/error.hpp"
 #include "common/gauge/force.hpp"
 #include "common/lattice/ghosts.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/bent_links.hpp"
@@ -22,10 +23,7 @@ namespace plaquette::cpu {
 namespace {
 
 void require_same_geometry(const gauge_configuration& momenta, const gauge_configuration& links) {
-  if (!(momenta.geometry() == links.geometry()))
-    throw input_error("matrices on a lattice " + to_string(momenta.geometry().global()) + " on ranks " +
-                      to_string(momenta.geometry().grid()) + " do not fit links on a lattice " +
-                      to_string(links.geometry().global()) + " on ranks " + to_string(links.geometry().grid()));
+  require_same_lattice(momenta.geometry(), links.geometry(), "matrices", "links on ");
 }
 
 PLAQUETTE_FMA_WHERE_POSSIBLE

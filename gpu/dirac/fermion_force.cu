@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/gauge/spinors_with_ghosts.hpp"
 
@@ -18,26 +19,14 @@ namespace {
 
 // --- What is checked -------------------------------------------------------------------------------------------------
 
-void require_same(const lattice_geometry& a, const lattice_geometry& b, const char* what) {
-  if (!(a == b))
-    throw input_error(std::string(what) + " on a lattice " + to_string(a.global()) + " on ranks " +
-                      to_string(a.grid()) + " do not fit a lattice " + to_string(b.global()) + " on ranks " +
-                      to_string(b.grid()));
-}
-
 void require_pair(const field<double>& x, const field<double>& y, const lattice_geometry& geometry) {
-  require_same(geometry, x.get_context().geometry(), "momenta or leaves");
-  require_same(geometry, y.get_context().geometry(), "momenta or leaves");
+  require_same_lattice(geometry, x.get_context().geometry(), "momenta or leaves");
+  require_same_lattice(geometry, y.get_context().geometry(), "momenta or leaves");
   require_full_lattice(x, "a fermion force");
   require_full_lattice(y, "a fermion force");
   if (x.columns() != y.columns())
     throw input_error("a fermion force needs as many columns of X as of Y, found " + std::to_string(x.columns()) +
                       " and " + std::to_string(y.columns()));
-}
-
-void require_parity(int parity) {
-  if (parity != 0 && parity != 1)
-    throw input_error("expected the parity 0 (even) or 1 (odd), found " + std::to_string(parity));
 }
 
 // --- Kernel bodies ---------------------------------------------------------------------------------------------------
@@ -234,7 +223,7 @@ void clear(leaf_field& z) {
 void add_hopping_force(gauge_momenta& momenta, const gauge_configuration& links, const fermion_action& action,
                        const field<double>& x, const field<double>& y, double step) {
   const context& ctx = links.get_context();
-  require_same(momenta.get_context().geometry(), ctx.geometry(), "momenta");
+  require_same_lattice(momenta.get_context().geometry(), ctx.geometry(), "momenta");
   require_pair(x, y, ctx.geometry());
   const readable_spinors x_around(x), y_around(y);
   add_hops body{momenta.sites(),
@@ -275,7 +264,7 @@ void add_leaves(leaf_field& z, const fermion_action& action, const field<double>
 void add_determinant_leaves(leaf_field& z, const fermion_action& action, const clover_configuration& inverse_of_a,
                             int parity, double factor) {
   const context& ctx = z.get_context();
-  require_same(ctx.geometry(), inverse_of_a.get_context().geometry(), "leaves");
+  require_same_lattice(ctx.geometry(), inverse_of_a.get_context().geometry(), "leaves");
   require_parity(parity);
   const batch_order work(ctx.order(), 1, 3);
   for_each_index(ctx.queue(), work.count(),
@@ -287,8 +276,8 @@ void add_determinant_leaves(leaf_field& z, const fermion_action& action, const c
 /// a site. Fewest bytes a site: links 576, leaves 864, momenta read and written 1152.
 void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, const leaf_field& z, double step) {
   const context& ctx = links.get_context();
-  require_same(momenta.get_context().geometry(), ctx.geometry(), "momenta");
-  require_same(z.get_context().geometry(), ctx.geometry(), "leaves");
+  require_same_lattice(momenta.get_context().geometry(), ctx.geometry(), "momenta");
+  require_same_lattice(z.get_context().geometry(), ctx.geometry(), "leaves");
   const links_with_ghosts around(links);
   const matrices_with_ghosts<planes> leaves(z);
   for (int mu = 0; mu < dimensions; ++mu)
@@ -299,7 +288,7 @@ void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, 
 double log_determinant(const clover_configuration& a, int parity) { return sum_of_logarithms(a, nullptr, parity); }
 
 double log_determinant_difference(const clover_configuration& after, const clover_configuration& before, int parity) {
-  require_same(after.get_context().geometry(), before.get_context().geometry(), "blocks");
+  require_same_lattice(after.get_context().geometry(), before.get_context().geometry(), "blocks");
   return sum_of_logarithms(after, &before, parity);
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/error.hpp"
 #include "common/gauge/force.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
@@ -15,10 +16,7 @@ namespace plaquette::gpu {
 namespace {
 
 void require_same_geometry(const gauge_configuration& momenta, const gauge_configuration& links) {
-  const lattice_geometry &a = momenta.get_context().geometry(), &b = links.get_context().geometry();
-  if (!(a == b))
-    throw input_error("matrices on a lattice " + to_string(a.global()) + " on ranks " + to_string(a.grid()) +
-                      " do not fit links on a lattice " + to_string(b.global()) + " on ranks " + to_string(b.grid()));
+  require_same_lattice(momenta.get_context().geometry(), links.get_context().geometry(), "matrices", "links on ");
 }
 
 /// One link of direction mu.
