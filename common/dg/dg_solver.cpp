@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/algebra/largest.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 
@@ -24,17 +25,8 @@ std::size_t size_of_states(const dg_domain& domain, const dg_solver& solver) {
   return static_cast<std::size_t>(domain.state_size()) * static_cast<std::size_t>(solver.columns());
 }
 
-/// The larger one; NaN where one of them is.
-void keep_larger(double& largest, double x) {
-  if (!(x <= largest) && !std::isnan(largest)) largest = x;
-}
-void keep_larger(step_difference& all, const step_difference& more) {
-  keep_larger(all.differs, more.differs);
-  keep_larger(all.moved, more.moved);
-  keep_larger(all.largest, more.largest);
-}
-
-/// Adds up body(weight, place of the first node) over all fields and elements of a column.
+/// Returns the largest numbers that body(largest so far, weight, place of the first node) finds, over all fields and
+/// elements of a column.
 template <class Result, class Body>
 Result over_elements(const dg_domain& domain, std::size_t first, Body&& body) {
   Result all{};
@@ -50,7 +42,7 @@ Result over_elements(const dg_domain& domain, std::size_t first, Body&& body) {
         body(of_thread, energy_weight(domain, f, e), place);
       }
 #pragma omp critical
-    keep_larger(all, of_thread);
+    keep_largest(all, of_thread);
   }
   return all;
 }
@@ -76,7 +68,7 @@ double energy_weight(const dg_domain& domain, int field, std::int32_t element) {
 double largest_number(const dg_domain& domain, std::span<const double> column) {
   return over_elements<double>(domain, 0, [&](double& largest, double weight, std::size_t place) {
     for (const double x : column.subspan(place, static_cast<std::size_t>(domain.nodes())))
-      keep_larger(largest, weight * std::abs(x));
+      keep_largest(largest, weight * std::abs(x));
   });
 }
 
@@ -147,8 +139,8 @@ std::vector<step_difference> dg_solver::repeat_step(const dg_domain& domain, con
         domain, static_cast<std::size_t>(column) * size,
         [&](step_difference& largest, double weight, std::size_t place) {
           for (std::size_t i = place; i < place + static_cast<std::size_t>(domain.nodes()); ++i)
-            keep_larger(largest, {weight * std::abs(made[i] - rhs[i]), weight * std::abs(made[i] - first[i]),
-                                  weight * std::max(std::abs(made[i]), std::abs(first[i]))});
+            keep_largest(largest, {weight * std::abs(made[i] - rhs[i]), weight * std::abs(made[i] - first[i]),
+                                   weight * std::max(std::abs(made[i]), std::abs(first[i]))});
         }));
   return differences;
 }

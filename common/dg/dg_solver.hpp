@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "common/algebra/largest.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/dg/dg_problem.hpp"
 #include "common/dg/element_geometry.hpp"
@@ -79,6 +80,12 @@ struct step_difference {
   double moved = 0.0;    ///< largest |made - begin|
   double largest = 0.0;  ///< largest |made| and |begin|
 };
+/// Makes each number of `all` the larger of both; NaN stays.
+inline void keep_largest(step_difference& all, const step_difference& more) {
+  keep_largest(all.differs, more.differs);
+  keep_largest(all.moved, more.moved);
+  keep_largest(all.largest, more.largest);
+}
 
 /// Integrates a batch of states (columns) of one domain in time. States are given and taken in double as
 /// [column][field][element][node], whatever the library keeps.

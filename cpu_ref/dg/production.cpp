@@ -84,16 +84,6 @@ struct production_snapshot final : dg_snapshot {
   aligned_buffer<T> state;
 };
 
-/// The larger one; NaN where one of them is.
-void keep_larger(double& largest, double x) {
-  if (!(x <= largest) && !std::isnan(largest)) largest = x;
-}
-void keep_larger(step_difference& all, const step_difference& more) {
-  keep_larger(all.differs, more.differs);
-  keep_larger(all.moved, more.moved);
-  keep_larger(all.largest, more.largest);
-}
-
 template <class T>
 class production_solver final : public dg_solver {
  public:
@@ -183,7 +173,7 @@ class production_solver final : public dg_solver {
   }
   double largest(const dg_domain&) const override {
     return over_numbers<double>(0, [&](double& largest, double weight, std::int64_t i) {
-      keep_larger(largest, weight * std::abs(static_cast<double>(state_.data()[i])));
+      keep_largest(largest, weight * std::abs(static_cast<double>(state_.data()[i])));
     });
   }
   void read_elements(const dg_domain&, const dg_snapshot* from, std::span<const std::int32_t> elements,
@@ -228,8 +218,8 @@ class production_solver final : public dg_solver {
       differences.push_back(
           over_numbers<step_difference>(column, [&](step_difference& largest, double weight, std::int64_t i) {
             const auto first = static_cast<double>(at_begin[i]), last = static_cast<double>(at_end[i]);
-            keep_larger(largest, {weight * std::abs(made[i] - last), weight * std::abs(made[i] - first),
-                                  weight * std::max(std::abs(made[i]), std::abs(first))});
+            keep_largest(largest, {weight * std::abs(made[i] - last), weight * std::abs(made[i] - first),
+                                   weight * std::max(std::abs(made[i]), std::abs(first))});
           }));
     return differences;
   }
@@ -284,7 +274,7 @@ class production_solver final : public dg_solver {
             body(of_thread, weight, column * plan_.state_words() + plan_.at(e, f, n));
         }
 #pragma omp critical
-      keep_larger(all, of_thread);
+      keep_largest(all, of_thread);
     }
     return all;
   }
