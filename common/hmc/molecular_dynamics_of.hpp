@@ -20,13 +20,14 @@ namespace plaquette {
 /// A backend whose links move. B names in addition
 ///
 /// - `gauge`, links; `momenta`, `leaves` (a matrix for each plane of a site), `blocks` (of the clover term).
-/// - `of_host(links, ctx)`, `to_host(gauge)`, `assign(gauge& to, const gauge& from)` in place, `make_momenta(ctx)`,
-///   `make_leaves(ctx)`.
+/// - `of_host(links, ctx)`, `to_host(gauge, ctx)`, `copy_of(gauge)`, `assign(to, from)` in place.
+/// - `make_momenta(ctx)`, `make_leaves(ctx)`.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
-///   can; `finish(ctx)` waits for all that was queued.
-/// - The functions of momenta, forces and actions that the libraries' headers gauge_force.hpp, momenta.hpp and
-///   fermion_force.hpp declare, with a context in the last place.
+///   can.
+/// - `finish(ctx)` waits for all that was queued.
+/// - The functions of gauge_force.hpp, momenta.hpp and fermion_force.hpp in the libraries, with a context in the last
+///   place.
 template <class Backend>
 concept hmc_backend = backend<Backend> && requires(const typename Backend::context& ctx, typename Backend::gauge& u,
                                                    typename Backend::momenta& p, typename Backend::leaves& z) {
@@ -59,7 +60,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
       : context_(ctx),
         action_(action),
         links_(Backend::of_host(links, ctx)),
-        start_(Backend::of_host(links, ctx)),
+        start_(Backend::copy_of(links_)),
         momenta_(Backend::make_momenta(ctx)),
         force_(Backend::make_momenta(ctx)),
         sizes_(term_names(action).size()),
@@ -148,7 +149,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     solve_for_actions();
     energy_change change;
     if (momenta_of_start_)
-      copy_momenta(force_, *momenta_of_start_);
+      Backend::assign(force_, *momenta_of_start_);
     else
       Backend::refresh_momenta(force_, action_.seed, trajectory_, context_);
     change.kinetic = Backend::kinetic_energy_difference(momenta_, force_, context_);
@@ -175,11 +176,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::reunitarise(links_, context_);
     ++moves_;
   }
-  void reverse() override {
-    copy_momenta(force_, momenta_);
-    Backend::clear(momenta_);
-    Backend::combine(momenta_, 1.0, force_, -1.0);
-  }
+  void reverse() override { Backend::combine(momenta_, -1.0, momenta_, 0.0); }
 
   gauge_configuration force(int term, double tolerance) override {
     const typename Backend::exact_sums exact(action_.exact_sums);
@@ -227,11 +224,6 @@ class molecular_dynamics_of final : public molecular_dynamics {
     if (!systems_ || followed_ == moves_) return;
     systems_->follow(links_);
     followed_ = moves_;
-  }
-
-  void copy_momenta(momenta_type& to, const momenta_type& from) const {
-    Backend::clear(to);
-    Backend::combine(to, 1.0, from, 1.0);
   }
 
   /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2. Z = (Q + i mu_(k+1))^-1 eta

@@ -33,7 +33,7 @@ class quark_systems {
   using schur_type = typename Backend::template schur_wilson_clover<T>;
 
   quark_systems(const context& ctx, const gauge& links, const hybrid_action& action)
-      : context_(ctx), action_(action), double_(ctx, links, action.quarks->action) {
+      : action_(action), double_(ctx, links, action.quarks->action) {
     for (const factor_solver& solver : action.solvers) {
       if (solver.inner == precision::single && !single_) single_.emplace(ctx, links, action.quarks->action);
       if (solver.inner == precision::half && !half_) half_.emplace(ctx, links, action.quarks->action);
@@ -46,9 +46,7 @@ class quark_systems {
     if (half_) half_->full->follow(links);
   }
 
-  const context& get_context() const { return context_; }
   const schur_type<double>& complement() const { return double_.schur; }
-  const full_type<double>& full() const { return *double_.full; }
 
   /// Makes z = (Q + i mu)^-1 phi, to the tolerance of actions.
   void solve_for_action(field& z, const field& phi, int factor, double mu, solve_count& count) {
@@ -179,7 +177,6 @@ class quark_systems {
     count.applications += products * report.column_applications;
   }
 
-  context context_;
   hybrid_action action_;
   operators<double> double_;
   std::optional<operators<float>> single_;
