@@ -246,6 +246,17 @@ double log_determinant_change(const gauge_configuration& after, const gauge_conf
   })[0];
 }
 
+spinor_configuration gamma5_of_even(const spinor_configuration& psi) {
+  spinor_configuration out(psi.geometry());
+  for_each_site(psi.geometry(), [&](const coordinate& x) {
+    if (is_odd_site(psi.geometry(), x)) return;
+    out(x) = psi(x);
+    for (int s = 2; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) out(x)(s, c) = -out(x)(s, c);
+  });
+  return out;
+}
+
 double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
                             const fermion_action& action, double mu, bool daggered, const communicator& comm) {
   spinor_configuration image(z.geometry());

@@ -29,6 +29,9 @@ double kinetic_change(const gauge_configuration& after, const gauge_configuratio
 double log_determinant_change(const gauge_configuration& after, const gauge_configuration& before,
                               const fermion_action& action, const communicator& comm);
 
+/// Returns gamma_5 psi on even sites, zero on odd ones: the right-hand side of (Mhat + i mu gamma_5) Z = gamma_5 psi.
+spinor_configuration gamma5_of_even(const spinor_configuration& psi);
+
 /// Returns |M z + i mu gamma_5 z_e - r| / |r|: whether z_e = (Mhat + i mu gamma_5)^-1 r_e. The parts of r on odd sites
 /// are zero. Collective: the ghosts of z are refreshed.
 /// \param daggered  M^+ z - i mu gamma_5 z_e in place of it

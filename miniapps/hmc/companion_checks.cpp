@@ -13,6 +13,7 @@
 #include "common/hmc/trajectory.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
+#include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
 
 namespace plaquette {
@@ -64,10 +65,8 @@ double change_of_term(molecular_dynamics& state, const companion& where, int ter
     spinor_configuration phi(where.geometry), z(where.geometry), none(where.geometry);
     state.get(k, factor_vectors::pseudofermion, pair, phi);
     state.get(k, factor_vectors::end, pair, z);
-    for (std::int64_t n = 0; n < where.geometry.local_volume(); ++n)  // gamma_5 phi
-      for (int s = 2; s < spins; ++s)
-        for (int c = 0; c < colours; ++c) phi.at_site(n)(s, c) = -phi.at_site(n)(s, c);
-    residual.add(textbook::even_system_residual(z, phi, moved, quarks.action, quarks.mu(k), false, where.alone),
+    residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(phi), moved, quarks.action, quarks.mu(k),
+                                                false, where.alone),
                  10.0 * action.action_tolerance);
     change += quarks.weight(k) * textbook::even_norm_change(z, none, where.alone);
   }
@@ -146,11 +145,7 @@ double error_of_operation(molecular_dynamics& state, const md_plan& plan, const 
   const std::vector<int>& terms = plan.terms_of_level[static_cast<std::size_t>(operation.level)];
   gauge_configuration links = state.links(), momenta = state.momenta();
   const auto add_force = [&](gauge_configuration& to, double step) {
-    for (const int term : terms) {
-      const gauge_configuration force = state.force(term, 0.0);
-      for (std::int64_t n = 0; n < to.geometry().local_volume(); ++n)
-        for (std::size_t mu = 0; mu < dimensions; ++mu) to.at_site(n)[mu] += step * force.at_site(n)[mu];
-    }
+    for (const int term : terms) cpu::combine(to, 1.0, state.force(term, 0.0), step);
   };
   const gauge_configuration before = links;
   if (operation.what == drift) cpu::move_links(links, momenta, operation.step, comm);

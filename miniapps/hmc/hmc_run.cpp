@@ -38,12 +38,6 @@ struct chain_run {
   }
 };
 
-std::unique_ptr<molecular_dynamics> make_dynamics(const app_run& run, const lattice_geometry& geometry,
-                                                  const communicator& comm, const gauge_configuration& links,
-                                                  const hybrid_action& action) {
-  return run.device->make_molecular_dynamics(geometry, comm, links, action);
-}
-
 void store(chain_run& run, bool is_finished) {
   if (run.options.store.empty() || (!is_finished && run.stored_at == run.state.trajectories_done())) return;
   enter_stage("writing the state of the chain");
@@ -186,7 +180,7 @@ void judge_run(chain_run& run, trajectory_judge& judge) {
   check_companion(
       run.app, run.options,
       [&run](const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action) {
-        return make_dynamics(run.app, geometry, communicator(), links, action);
+        return run.app.device->make_molecular_dynamics(geometry, communicator(), links, action);
       });
 }
 
@@ -283,7 +277,7 @@ exit_status hmc_program::body(app_run& app) {
     print_remark_on_kappa(options_);
   }
   const auto make = [&](const hybrid_action& action) {
-    return make_dynamics(app, app.geometry, app.world, start.links, action);
+    return app.device->make_molecular_dynamics(app.geometry, app.world, start.links, action);
   };
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
   chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};

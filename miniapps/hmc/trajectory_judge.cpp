@@ -26,18 +26,6 @@ namespace textbook = cpu::textbook;
 
 constexpr double roundoff = 0x1p-53;
 
-/// Returns gamma_5 times the parts on even sites, zero on odd ones.
-spinor_configuration gamma5_of_even(const spinor_configuration& psi) {
-  spinor_configuration out(psi.geometry());
-  cpu::for_each_site(psi.geometry(), [&](const coordinate& x) {
-    if (parity(psi.geometry().to_global(x)) != 0) return;
-    out(x) = psi(x);
-    for (int s = 2; s < spins; ++s)
-      for (int c = 0; c < colours; ++c) out(x)(s, c) = -out(x)(s, c);
-  });
-  return out;
-}
-
 /// Returns a - factor b on even sites, zero on odd ones.
 spinor_configuration even_difference(const spinor_configuration& a, double factor, const spinor_configuration& b) {
   spinor_configuration out(a.geometry());
@@ -87,11 +75,11 @@ void trajectory_judge::judge_start(molecular_dynamics& state) {
         noise_error.add(even_norm(even_difference(z, 1.0, eta), run_.world) / even_norm(eta, run_.world),
                         64.0 * roundoff);
       else
-        residual.add(textbook::even_system_residual(z, gamma5_of_even(eta), kept_->start, quarks.action,
+        residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(eta), kept_->start, quarks.action,
                                                     quarks.mu(k + 1), false, run_.world),
                      10.0 * action.action_tolerance);
-      residual.add(textbook::even_system_residual(z, gamma5_of_even(phi), kept_->start, quarks.action, quarks.mu(k),
-                                                  false, run_.world),
+      residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(phi), kept_->start, quarks.action,
+                                                  quarks.mu(k), false, run_.world),
                    10.0 * action.action_tolerance);
     }
   checks.add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
@@ -193,8 +181,8 @@ void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_chan
         state.get(k, factor_vectors::pseudofermion, pair, phi);
         state.get(k, factor_vectors::start, pair, before);
         state.get(k, factor_vectors::end, pair, after);
-        residual.add(textbook::even_system_residual(after, gamma5_of_even(phi), end, quarks.action, quarks.mu(k), false,
-                                                    run_.world),
+        residual.add(textbook::even_system_residual(after, textbook::gamma5_of_even(phi), end, quarks.action,
+                                                    quarks.mu(k), false, run_.world),
                      10.0 * action.action_tolerance);
         total += quarks.weight(k) * textbook::even_norm_change(after, before, run_.world);
       }
