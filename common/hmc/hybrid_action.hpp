@@ -66,8 +66,8 @@ struct hybrid_action {
   bool has_determinant() const { return quarks && quarks->action.has_clover(); }
 };
 
-/// Returns the names of the terms that have forces, in the order of their numbers. "gauge" is the first. "det", the log
-/// of det A_oo, follows if there is a clover term. Then each factor has one: "light" is the first, "heavy" the last,
+/// Returns the names of the terms that have forces, in the order of their numbers. "gauge" is the first. If there is a
+/// clover term, "det" follows: the log of det A_oo. Then each factor has one: "light" is the first, "heavy" the last;
 /// "middle", "middle2" and so on stand between.
 inline std::vector<std::string> term_names(const hybrid_action& action) {
   std::vector<std::string> names{"gauge"};

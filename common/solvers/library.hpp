@@ -235,8 +235,8 @@ class library {
                                                      double /*seconds_each*/) const {
     return {};
   }
-  /// Times exchanges of memory of the GPUs of ranks 0 and 1, both ways at once, by every halo policy that the host
-  /// drives and that is there: "exchange staged", "exchange mpi", "exchange nccl".
+  /// Times exchanges of memory of the GPUs of ranks 0 and 1, both ways at once: once for each halo policy that the host
+  /// drives, if it is there. They are "exchange staged", "exchange mpi", "exchange nccl".
   virtual std::vector<timed_transfer> time_exchanges(std::span<const std::size_t> /*sizes*/,
                                                      double /*seconds_each*/) const {
     return {};

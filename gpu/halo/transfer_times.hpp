@@ -17,8 +17,8 @@ namespace plaquette::gpu {
 std::vector<timed_transfer> time_transfers(const execution& on, std::span<const std::size_t> sizes,
                                            double seconds_each);
 
-/// Times exchanges of memory of the devices of ranks 0 and 1, both ways at once, by every halo policy that the host
-/// drives and that is there: "exchange staged", "exchange mpi", "exchange nccl". Collective.
+/// Times exchanges of memory of the devices of ranks 0 and 1, both ways at once: once for each halo policy that the
+/// host drives, if it is there. They are "exchange staged", "exchange mpi", "exchange nccl". Collective.
 std::vector<timed_transfer> time_exchanges(const execution& on, std::span<const std::size_t> sizes,
                                            double seconds_each);
 

@@ -64,8 +64,8 @@ struct tuning_options {
   /// A device that was idle runs faster than one that is at its power limit. Before the first key, the default
   /// candidate runs for so long before anything is measured.
   double warm_up_seconds = 1.5;
-  /// Before a later key, it runs for so long at most if the last trial ended more than `idle_seconds` ago: programs
-  /// work between keys, and candidates are compared with each other and not with other times.
+  /// Before a later key, it runs for so long at most if the last trial ended more than `idle_seconds` ago. That is
+  /// short: programs work between keys, and candidates are compared with each other alone.
   double second_warm_up_seconds = 0.1;
   double idle_seconds = 0.5;
   int rounds = 5;                 ///< measurements of each finalist; the median counts

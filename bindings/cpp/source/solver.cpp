@@ -137,8 +137,9 @@ struct solver::state {
   };
 
   /// Solves all columns.
-  /// \param look  throws if a number is not finite. Called on all ranks, if an array on a GPU may have such numbers
-  solved_columns solve(const right_hand_sides& b, const rule& wanted, const std::function<void()>& look) {
+  /// \param require_finite  throws if a number is not finite. Called on all ranks, if an array on a GPU may have such
+  /// numbers
+  solved_columns solve(const right_hand_sides& b, const rule& wanted, const std::function<void()>& require_finite) {
     solved_columns result;
     const stopwatch solving;
     stopping_rule how;
@@ -150,7 +151,7 @@ struct solver::state {
       const int count = std::min(width, b.count - first);
       std::array<double, 1> unclear{batches->take(b, first, count) ? 0.0 : 1.0};
       on().comm.maximum(std::span(unclear));
-      if (unclear[0] > 0.0) look();
+      if (unclear[0] > 0.0) require_finite();
       const schur_report report = batches->solve(how);
       stops_of_call::leave();
       result.x.push_back({batches->solutions(), count});
