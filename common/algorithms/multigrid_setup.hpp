@@ -22,6 +22,9 @@
 
 namespace plaquette {
 
+/// A solver of the coarsest lattice that leaves more than this of what it left before stalls.
+inline constexpr double stalling_rate = 0.9;
+
 /// The parts of a hierarchy of lattices. Library has
 ///   fine_field, coarse_field           field types of the cycle
 ///   fine_operator, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
@@ -165,6 +168,17 @@ class multigrid {
     double largest = 0.0;
     for (const auto& left2 : host_values(ratio(after, before))) keep_largest(largest, std::sqrt(left2.re));
     return largest;
+  }
+
+  /// Gives the coarsest lattice up to four times as many steps, if its solver stalls and does not with more. A mode
+  /// that it misses may stop a solve. Of cycles that are made from here on. Collective.
+  void find_coarsest_steps() {
+    const int steps = parameters_.coarsest_steps;
+    for (const int factor : {1, 2, 4}) {
+      use_coarsest_steps(factor * steps);
+      if (left_by_coarsest() <= stalling_rate) break;  // NaN stalls
+      if (factor == 4) use_coarsest_steps(steps);
+    }
   }
 
   /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean

@@ -13,8 +13,6 @@ namespace plaquette {
 
 /// A cycle that leaves more than this of the residual is improved: 46 iterations for ten digits.
 inline constexpr double slow_rate = 0.6;
-/// A solver of the coarsest lattice that leaves more than this of what it left before stalls.
-inline constexpr double stalling_rate = 0.9;
 
 /// Returns whether one more improvement of the null vectors is worth its time, from what cycles have left so far.
 bool is_worth_improving(const std::vector<double>& rates, int most_improvements);

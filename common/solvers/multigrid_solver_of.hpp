@@ -31,6 +31,7 @@
 #include "common/solvers/backend.hpp"
 #include "common/solvers/coarse_identities.hpp"
 #include "common/solvers/cycle_choice.hpp"
+#include "common/solvers/cycle_in_single.hpp"
 #include "common/solvers/level_placement.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/null_space_study.hpp"
@@ -375,17 +376,11 @@ class multigrid_solver_of final : public multigrid_solver {
     }
   }
 
-  /// Gives the coarsest lattice more steps where its solver stalls and does not with more. A mode that it misses may
-  /// stop a solve, while the trial converges.
+  /// A mode that the coarsest lattice misses may stop a solve, while the trial converges.
   void find_coarsest_steps(tuning_report& report) {
     const work_clock watch(library_);
     cycle_.reset();
-    const int steps = multigrid_->parameters().coarsest_steps;
-    for (const int factor : {1, 2, 4}) {
-      multigrid_->use_coarsest_steps(factor * steps);
-      if (multigrid_->left_by_coarsest() <= stalling_rate) break;  // NaN stalls
-      if (factor == 4) multigrid_->use_coarsest_steps(steps);
-    }
+    multigrid_->find_coarsest_steps();
     report.seconds.trial += watch.seconds();
   }
 
@@ -559,35 +554,19 @@ class multigrid_solver_of final : public multigrid_solver {
       multigrid_->fit_polynomial_smoothers();
       cycle_.reset();
       cycle_in_single_.reset();
-      const field_shape even{.sites = site_subset::even, .columns = columns};
-      const outer_field shape(context_, even);
-      const single_field single_shape(context_, even);
-      if (settings_.cycle_precision == precision::half) {
-        const auto a = std::make_shared<const schur_operator<half>>(inner_operator<half>(), schur_kind::asymmetric);
-        cycle_in_single_.emplace(in_single(multigrid_->cycle_in(a, inner_field<half>(context_, even)), single_shape));
-      } else {
-        cycle_in_single_.emplace(in_single(multigrid_->cycle(columns), single_shape));
-      }
+      const outer_field shape(context_, {.sites = site_subset::even, .columns = columns});
+      std::shared_ptr<const schur_operator<half>> in_half;
+      if (settings_.cycle_precision == precision::half)
+        in_half = std::make_shared<const schur_operator<half>>(inner_operator<half>(), schur_kind::asymmetric);
+      cycle_in_single_.emplace(
+          cycle_in_single<Backend>(context_, *multigrid_, in_half, columns, !profiles_ && !is_offloaded_));
       cycle_.emplace(bridge<single_field>(*cycle_in_single_, shape));
       cycle_columns_ = columns;
-      outer_field in = like(shape), out = like(shape);
-      zero(in);
-      for (int run = 0; run < 2; ++run) cycle_->apply(out, in);
+      warm_up(*cycle_, shape);
       library_.finish();
     }
     return *cycle_;
   }
-  /// Recorded, but for a profile: stages of a graph cannot be timed. What is recorded has one width, so that nothing is
-  /// recorded, allocated or tuned in the middle of a solve from which columns leave.
-  template <class Field>
-  any_operator<single_field> in_single(any_operator<Field> cycle, const single_field& shape) const {
-    if constexpr (Backend::records)
-      if (!profiles_ && !is_offloaded_)
-        return any_operator<single_field>(
-            bridge<Field>(Backend::recorded(context_, std::move(cycle)), shape, bridge_width::whole));
-    return any_operator<single_field>(bridge<Field>(std::move(cycle), shape));
-  }
-
   // ---- Operators
 
   template <class T>

@@ -106,10 +106,14 @@ class multigrid_library : public multigrid_lattices {
 
   /// \param links  with ghosts filled
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
+      : multigrid_library(ctx, links, action, std::make_shared<const wilson_clover<float>>(ctx, *links, action)) {}
+  /// Takes an operator that is there. If links change, whoever changes them lets it follow.
+  multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action,
+                    std::shared_ptr<const wilson_clover<float>> full)
       : multigrid_lattices(ctx),
         links_(std::move(links)),
         action_(action),
-        full_(std::make_shared<const wilson_clover<float>>(ctx, *links_, action)),
+        full_(std::move(full)),
         system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
 
   /// Returns this library for coarse lattices that every rank holds whole.

@@ -41,11 +41,17 @@ class multigrid_library {
 
   multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     reconstruct stored = reconstruct::none)
+      : multigrid_library(ctx, links, action,
+                          std::make_shared<const wilson_clover<float>>(ctx, links, action, stored)) {}
+  /// Takes an operator that is there. If links change, whoever changes them lets it follow.
+  /// \param links  shared
+  multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
+                    std::shared_ptr<const wilson_clover<float>> full)
       : context_(ctx),
         coarse_(ctx),
         links_(links),
         action_(action),
-        full_(std::make_shared<const wilson_clover<float>>(ctx, links_, action, stored)),
+        full_(std::move(full)),
         system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
 
   const context& get_context() const { return context_; }
