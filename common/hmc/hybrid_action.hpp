@@ -11,6 +11,7 @@
 /// - mu_k^2; of the last factor |Z|^2.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -44,10 +45,13 @@ struct quark_pairs {
 
 /// How the systems of one factor are solved.
 struct factor_solver {
-  /// cg: conjugate gradients for Q^2 + mu^2; bicgstab: two systems with Q + i mu and Q - i mu.
-  enum class kind { cg, bicgstab };
+  /// cg: conjugate gradients for Q^2 + mu^2; bicgstab, multigrid: two systems with Q + i mu and Q - i mu. The cycle of
+  /// multigrid is that of mu = 0.
+  enum class kind { cg, bicgstab, multigrid };
   kind method = kind::cg;
-  precision inner = precision::double_;  ///< of the Krylov space; solutions and residuals are in double
+  /// Of the Krylov space, of multigrid that of the finest lattice in a cycle (double: single). Solutions and residuals
+  /// are in double.
+  precision inner = precision::double_;
 
   bool operator==(const factor_solver&) const = default;
 };
@@ -64,6 +68,10 @@ struct hybrid_action {
   bool exact_sums = false;  ///< same bits on any process grid; of the CPU library, with CG in double
 
   bool has_determinant() const { return quarks && quarks->action.has_clover(); }
+  bool has_multigrid() const {
+    return std::ranges::any_of(solvers,
+                               [](const factor_solver& s) { return s.method == factor_solver::kind::multigrid; });
+  }
 };
 
 /// Returns the names of the terms that have forces, in the order of their numbers. "gauge" is the first. If there is a

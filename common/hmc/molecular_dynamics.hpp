@@ -41,6 +41,18 @@ struct factor_work {
   solve_count forces, actions;  ///< heat baths are among the actions
 };
 
+/// What multigrid took in one trajectory.
+struct hierarchy_work {
+  int renewals = 0;                                   ///< inverse iterations of the null vectors on the way
+  double seconds = 0.0;                               ///< of the set-up and the renewals
+  std::int64_t iterations = 0, fresh_iterations = 0;  ///< of forces: as they were, and if the hierarchy stayed fresh
+
+  /// Returns iterations as a multiple of those with a fresh hierarchy; 0 without any.
+  double ageing() const {
+    return fresh_iterations > 0 ? static_cast<double>(iterations) / static_cast<double>(fresh_iterations) : 0.0;
+  }
+};
+
 /// Which vectors of a factor are meant. All are Dirac spinors on all sites.
 enum class factor_vectors {
   pseudofermion,  ///< phi; zero on odd sites
@@ -100,6 +112,8 @@ class molecular_dynamics {
   virtual std::vector<force_size> sizes_of_forces() const = 0;
   /// Returns what the solves of each factor took since the last refresh.
   virtual std::vector<factor_work> work() const = 0;
+  /// Returns what multigrid took since the last refresh; zeros if no factor is solved by it.
+  virtual hierarchy_work work_of_hierarchy() const = 0;
   virtual plaquettes measure_plaquettes() = 0;
   /// Returns the largest |U U^+ - 1| and |det U - 1| of any link.
   virtual double distance_from_su3() = 0;

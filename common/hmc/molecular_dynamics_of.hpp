@@ -23,6 +23,7 @@ namespace plaquette {
 /// - `of_host(links, ctx)`, `to_host(gauge, ctx)`, `copy_of(gauge)`, `assign(to, from)` in place.
 /// - `make_momenta(ctx)`, `make_leaves(ctx)`.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
+/// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
 /// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
 ///   can.
 /// - `finish(ctx)` waits for all that was queued.
@@ -79,6 +80,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
   void set_links(const gauge_configuration& links) override {
     Backend::assign(links_, Backend::of_host(links, context_));
     ++moves_;
+    if (systems_) systems_->begin_trajectory(trajectory_);
   }
   gauge_configuration links() const override { return Backend::to_host(links_, context_); }
   gauge_configuration links_of_start() const override { return Backend::to_host(start_, context_); }
@@ -91,6 +93,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     momenta_of_start_.reset();
     Backend::assign(start_, links_);
     Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
+    if (systems_) systems_->begin_trajectory(trajectory);
     for (int k = 0; k < std::ssize(factors_); ++k) draw_pseudofermion(k);
   }
 
@@ -99,6 +102,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::assign(start_, links_);
     Backend::assign(momenta_, Backend::of_host(momenta, context_));
     momenta_of_start_.emplace(Backend::copy_of(momenta_));
+    if (systems_) systems_->begin_trajectory(trajectory_);
     for (factor_state& f : factors_) {
       f.work = {};
       zero(f.phi);
@@ -117,6 +121,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
   void drift(double step) override {
     Backend::move_links(links_, momenta_, step, context_);
     ++moves_;
+    if (systems_) systems_->note_drift(step);
   }
 
   void kick(std::span<const int> terms, double step) override {
@@ -206,6 +211,9 @@ class molecular_dynamics_of final : public molecular_dynamics {
     std::vector<factor_work> all;
     for (const factor_state& f : factors_) all.push_back(f.work);
     return all;
+  }
+  hierarchy_work work_of_hierarchy() const override {
+    return systems_ ? systems_->work_of_hierarchy() : hierarchy_work{};
   }
   plaquettes measure_plaquettes() override {
     const typename Backend::exact_sums exact(action_.exact_sums);

@@ -3,7 +3,6 @@
 
 #include "common/hmc/molecular_dynamics_of.hpp"
 #include "common/lattice/ghosts.hpp"
-#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/dirac/fermion_force.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
@@ -13,14 +12,14 @@
 #include "cpu_ref/gauge/momenta.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/solvers.hpp"
-#include "cpu_ref/solvers/backend.hpp"
+#include "cpu_ref/solvers/multigrid_backend.hpp"
 
 namespace plaquette::cpu {
 
 namespace {
 
 /// See hmc_backend.
-struct cpu_hmc_backend : solver_backend {
+struct cpu_hmc_backend : multigrid_backend {
   using gauge = gauge_configuration;
   using momenta = gauge_momenta;
   using leaves = leaf_field;
@@ -33,6 +32,8 @@ struct cpu_hmc_backend : solver_backend {
     return copy;
   }
   static gauge_configuration to_host(const gauge& links, const context&) { return links; }
+  /// Has no owner: whoever asks lives shorter than the links.
+  static links shared(const gauge& u) { return {std::shared_ptr<const void>(), &u}; }
   static gauge copy_of(const gauge& links) { return links; }
   static void assign(gauge& to, const gauge& from) { cpu::assign(to, from); }
   static momenta make_momenta(const context& ctx) { return momenta(ctx.geometry()); }

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "common/hmc/molecular_dynamics_of.hpp"
-#include "gpu/blas/basis.hpp"
 #include "gpu/dirac/fermion_force.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
@@ -13,14 +12,14 @@
 #include "gpu/gauge/momenta.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/solvers.hpp"
-#include "gpu/solvers/backend.hpp"
+#include "gpu/solvers/multigrid_backend.hpp"
 
 namespace plaquette::gpu {
 
 namespace {
 
 /// See hmc_backend.
-struct gpu_hmc_backend : solver_backend {
+struct gpu_hmc_backend : multigrid_backend {
   using gauge = gauge_configuration;
   using momenta = gauge_momenta;
   using leaves = leaf_field;
@@ -34,6 +33,7 @@ struct gpu_hmc_backend : solver_backend {
     return import_links(ctx, links);
   }
   static plaquette::gauge_configuration to_host(const gauge& links, const context&) { return export_links(links); }
+  static const links& shared(const gauge& u) { return u; }
   static gauge copy_of(const gauge& links) { return gpu::copy_of(links); }
   static void assign(gauge& to, const gauge& from) { gpu::assign(to, from); }
   static momenta make_momenta(const context& ctx) { return momenta(ctx); }

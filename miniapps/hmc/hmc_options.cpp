@@ -21,6 +21,11 @@ constexpr int most_trajectories = 10'000'000;
 constexpr std::array<std::pair<std::string_view, double>, 4> action_names{
     {{"wilson", 0.0}, {"symanzik", -1.0 / 12.0}, {"iwasaki", -0.331}, {"dbw2", -1.4088}}};
 
+constexpr std::array<std::pair<std::string_view, factor_solver::kind>, 3> method_names{
+    {{"cg", factor_solver::kind::cg},
+     {"bicgstab", factor_solver::kind::bicgstab},
+     {"multigrid", factor_solver::kind::multigrid}}};
+
 /// What the options say, until all are read.
 struct raw_options {
   std::string gauge_action = "wilson", integrator = "auto", format = "nersc";
@@ -35,11 +40,12 @@ factor_solver parse_solver(const std::string& text, const std::string& option) {
   factor_solver solver;
   const std::string method = text.substr(0, dash);
   const std::string inner = dash == std::string::npos ? "double" : text.substr(dash + 1);
-  const bool known =
-      (method == "cg" || method == "bicgstab") && (inner == "double" || inner == "single" || inner == "half");
-  if (!known)
-    throw input_error(option + ": expected cg or bicgstab, each with -double, -single or -half, found '" + text + "'");
-  solver.method = method == "cg" ? factor_solver::kind::cg : factor_solver::kind::bicgstab;
+  const auto* method_found =
+      std::ranges::find(method_names, method, &std::pair<std::string_view, factor_solver::kind>::first);
+  if (method_found == method_names.end() || (inner != "double" && inner != "single" && inner != "half"))
+    throw input_error(option + ": expected cg, bicgstab or multigrid, each with -double, -single or -half, found '" +
+                      text + "'");
+  solver.method = method_found->second;
   solver.inner = inner == "half" ? precision::half : inner == "single" ? precision::single : precision::double_;
   return solver;
 }
@@ -93,9 +99,10 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
       [&raw](const std::string& text, const std::string& option) {
         if (text != "auto") raw.solvers = parse_solvers(text, option);
       },
-      "Of each factor, or one for all: cg or bicgstab, with the precision of their iteration. auto: those that need "
-      "least in a trial before the first trajectory; they are kept in --store");
-  line.real("--force-tolerance", options.action.force_tolerance, "Residual of forces by bicgstab",
+      "Of each factor, or one for all: cg, bicgstab or multigrid, with the precision of their iteration (of multigrid, "
+      "of its finest lattice). auto: those that need least in a trial before the first trajectory; they are kept in "
+      "--store");
+  line.real("--force-tolerance", options.action.force_tolerance, "Residual of forces by bicgstab and multigrid",
             {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
   line.real("--cg-force-tolerance", options.action.cg_force_tolerance, "Residual of forces by cg",
             {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
@@ -221,7 +228,9 @@ std::string describe(std::span<const factor_solver> solvers) {
   std::string text;
   for (const factor_solver& solver : solvers) {
     if (!text.empty()) text += ',';
-    text += solver.method == factor_solver::kind::cg ? "cg-" : "bicgstab-";
+    text += std::ranges::find(method_names, solver.method, &std::pair<std::string_view, factor_solver::kind>::second)
+                ->first;
+    text += '-';
     text += name(solver.inner);
   }
   return text;

@@ -106,6 +106,7 @@ class cheating_dynamics final : public molecular_dynamics {
   void solve_for_actions() override { honest_->solve_for_actions(); }
   std::vector<force_size> sizes_of_forces() const override { return honest_->sizes_of_forces(); }
   std::vector<factor_work> work() const override { return honest_->work(); }
+  hierarchy_work work_of_hierarchy() const override { return honest_->work_of_hierarchy(); }
   plaquettes measure_plaquettes() override { return honest_->measure_plaquettes(); }
   double distance_from_su3() override { return honest_->distance_from_su3(); }
   void finish() override { honest_->finish(); }
