@@ -21,7 +21,8 @@ namespace plaquette {
 ///
 /// - `gauge`, links; `momenta`, `leaves` (a matrix for each plane of a site), `blocks` (of the clover term).
 /// - `of_host(links, ctx)`, `to_host(gauge, ctx)`, `copy_of(gauge)`, `assign(to, from)` in place.
-/// - `make_momenta(ctx)`, `make_leaves(ctx)`.
+/// - `make_momenta(ctx)`, `make_leaves(ctx)`, `make_blocks(ctx)`.
+/// - `make_diagonal(a, links, action, ctx)` makes the blocks of A in place; `invert(to, a)` those of A^-1.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
 /// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
@@ -264,10 +265,12 @@ class molecular_dynamics_of final : public molecular_dynamics {
     return quarks().weight(k) * change;
   }
 
+  /// The operators have followed the links.
   double change_of_log_determinant() const {
-    return Backend::log_determinant_difference(blocks_of(links_), blocks_of(start_), 1, context_);
+    auto before = Backend::make_blocks(context_);
+    Backend::make_diagonal(before, start_, quarks().action, context_);
+    return Backend::log_determinant_difference(systems_->diagonal(), before, 1, context_);
   }
-  auto blocks_of(const gauge& links) const { return Backend::diagonal_blocks(links, quarks().action, context_); }
 
   /// Makes a solution on all sites of its even part, for a source that is zero on odd sites.
   void extend(field& full, const field& even) const {
@@ -297,7 +300,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
       follow_links();
       has_leaves = has_clover();
       if (has_clover() && term == 1)
-        Backend::add_determinant_leaves(*leaves_, quarks().action, Backend::inverse(blocks_of(links_)), 1,
+        Backend::add_determinant_leaves(*leaves_, quarks().action, systems_->inverse_diagonal(), 1,
                                         step * quarks().pairs, context_);
       else
         add_factor_force(to, term - first_factor_term(action_), step, tolerance);

@@ -30,6 +30,7 @@ class quark_systems {
  public:
   using context = typename Backend::context;
   using gauge = typename Backend::gauge;
+  using blocks = typename Backend::blocks;
   using field = typename Backend::template field<double>;
   template <class T>
   using full_type = typename Backend::template wilson_clover<T>;
@@ -38,7 +39,7 @@ class quark_systems {
 
   /// \param links  whose memory stays theirs when they move
   quark_systems(const context& ctx, const gauge& links, const hybrid_action& action)
-      : action_(action), double_(ctx, links, action.quarks->action, reconstruct::none) {
+      : context_(ctx), action_(action), double_(ctx, links, action.quarks->action, reconstruct::none) {
     const double distance = Backend::distance_from_su3(links, ctx);
     const bool by_multigrid = action.has_multigrid();
     for (const factor_solver& solver : action.solvers) {
@@ -46,6 +47,10 @@ class quark_systems {
         single_.emplace(ctx, links, action.quarks->action, Backend::template stored_reals<float>(distance));
       if (solver.inner == precision::half && !half_)
         half_.emplace(ctx, links, action.quarks->action, Backend::template stored_reals<half>(distance));
+    }
+    if (action.has_determinant()) {
+      diagonal_.emplace(Backend::make_blocks(ctx)), inverse_.emplace(Backend::make_blocks(ctx));
+      make_blocks(links);
     }
     if (!by_multigrid) return;
     std::shared_ptr<const schur_type<half>> in_half;
@@ -59,10 +64,21 @@ class quark_systems {
   }
 
   void follow(const gauge& links) {
-    double_.full->follow(links);
-    if (single_) single_->full->follow(links);
-    if (half_) half_->full->follow(links);
+    if (diagonal_) make_blocks(links);
+    const auto all_follow = [&](const auto& of) {
+      if (diagonal_)
+        of.full->follow(links, *diagonal_, *inverse_);
+      else
+        of.full->follow(links);
+    };
+    all_follow(double_);
+    if (single_) all_follow(*single_);
+    if (half_) all_follow(*half_);
   }
+
+  /// Return the blocks of A and of A^-1 on the links that were followed last. There must be a clover term.
+  const blocks& diagonal() const { return *diagonal_; }
+  const blocks& inverse_diagonal() const { return *inverse_; }
 
   const schur_type<double>& complement() const { return double_.schur; }
 
@@ -128,6 +144,12 @@ class quark_systems {
     operators(const context& ctx, const gauge& links, const fermion_action& action, reconstruct stored)
         : full(std::make_shared<full_type<T>>(ctx, links, action, stored)), schur(full, schur_kind::asymmetric) {}
   };
+
+  /// Makes A and A^-1 in double, once for the operators of all precisions and for the determinant.
+  void make_blocks(const gauge& links) {
+    Backend::make_diagonal(*diagonal_, links, action_.quarks->action, context_);
+    Backend::invert(*inverse_, *diagonal_);
+  }
 
   factor_solver solver_of(int factor) const {
     return action_.solvers.empty() ? factor_solver{} : action_.solvers[static_cast<std::size_t>(factor)];
@@ -233,7 +255,9 @@ class quark_systems {
     count.applications += products * report.column_applications;
   }
 
+  context context_;
   hybrid_action action_;
+  std::optional<blocks> diagonal_, inverse_;  ///< none without a clover term
   operators<double> double_;
   std::optional<operators<float>> single_;
   std::optional<operators<half>> half_;

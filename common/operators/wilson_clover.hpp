@@ -30,7 +30,8 @@ namespace plaquette {
 /// - `hopping_term`: `apply(out, in, daggered, finish)` applies D to a field of the other parity and then the epilogue.
 ///   The library's `hopping_finish` has the members of `finish`: epilogue, scale, x, a, blocks of A, w, sums.
 /// - `site_diagonal`: A or its inverse. `is_number()`, `value()`, `blocks(parity)`, and `apply(out, in)` on one parity.
-/// - `clover_term(links, action)` makes C; `add_to_diagonal(C, number)`; `inverse(A)`.
+/// - `blocks`, of a Hermitian matrix on each site. `clover_term(links, action)` makes C; `add_to_diagonal(C, number)`;
+/// `inverse(A)`.
 template <class Library>
 concept dirac_library = field_batch<typename Library::field> &&
                         requires(const typename Library::hopping_term& hop, const typename Library::site_diagonal& a,
@@ -53,6 +54,7 @@ class wilson_clover_operator {
   using links_type = typename Library::links;
   using hopping_term = typename Library::hopping_term;
   using site_diagonal = typename Library::site_diagonal;
+  using blocks_type = typename Library::blocks;
 
   /// \param links   with ghosts filled; not kept
   /// \param stored  real numbers of each link that are kept
@@ -78,6 +80,9 @@ class wilson_clover_operator {
   /// operator can then be used after it has followed other links.
   /// \param links  with ghosts filled; not kept
   void follow(const links_type& links);
+  /// Does the same with the blocks of A and A^-1 on these links, which operators of several precisions share. Without
+  /// a clover term they are not read.
+  void follow(const links_type& links, const blocks_type& a, const blocks_type& inverse_of_a);
 
   const fermion_action& action() const { return action_; }
   const hopping_term& hopping() const { return hopping_; }
@@ -198,9 +203,17 @@ template <dirac_library Library>
 void wilson_clover_operator<Library>::follow(const links_type& links) {
   if (!diagonal_.is_number()) {
     const auto blocks = diagonal_blocks(links);
-    const auto inverse = Library::inverse(blocks);
-    diagonal_.follow(blocks);
-    inverse_diagonal_.follow(inverse);
+    return follow(links, blocks, Library::inverse(blocks));
+  }
+  hopping_.follow(links);
+}
+
+template <dirac_library Library>
+void wilson_clover_operator<Library>::follow(const links_type& links, const blocks_type& a,
+                                             const blocks_type& inverse_of_a) {
+  if (!diagonal_.is_number()) {
+    diagonal_.follow(a);
+    inverse_diagonal_.follow(inverse_of_a);
   }
   hopping_.follow(links);
 }

@@ -9,6 +9,7 @@
 #include "common/algebra/field_strength.hpp"
 #include "common/error.hpp"
 #include "common/lattice/ghosts.hpp"
+#include "common/lattice/same_lattice.hpp"
 
 namespace plaquette::cpu {
 namespace {
@@ -58,13 +59,18 @@ bool invert(hermitian_6x6& inverse, const hermitian_6x6& block) {
 }  // namespace
 
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
-  require_own_ghosts(links, "make_clover_term");
   clover_configuration term(links.geometry());
+  make_clover_term(term, links, action);
+  return term;
+}
+
+void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action) {
+  require_own_ghosts(links, "make_clover_term");
+  require_same_lattice(term.geometry(), links.geometry(), "clover blocks", "links on ");
   const std::int64_t sites = links.geometry().local_volume();
 #pragma omp parallel for
   for (std::int64_t site = 0; site < sites; ++site)
     term.at_site(site) = clover_of_site(links, action, links.geometry().local_coordinate(site));
-  return term;
 }
 
 void add_to_diagonal(clover_configuration& term, double shift) {
@@ -77,6 +83,12 @@ void add_to_diagonal(clover_configuration& term, double shift) {
 
 clover_configuration inverse(const clover_configuration& term) {
   clover_configuration result(term.geometry());
+  invert(result, term);
+  return result;
+}
+
+void invert(clover_configuration& result, const clover_configuration& term) {
+  require_same_lattice(result.geometry(), term.geometry(), "clover blocks");
   const std::int64_t sites = term.geometry().local_volume();
   std::int64_t singular = sites;  // the first singular site; an exception must not leave a parallel region
 #pragma omp parallel for reduction(min : singular)
@@ -91,7 +103,6 @@ clover_configuration inverse(const clover_configuration& term) {
         std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ", " + std::to_string(x[3]) +
         ")");
   }
-  return result;
 }
 
 }  // namespace plaquette::cpu

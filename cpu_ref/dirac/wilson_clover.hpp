@@ -21,6 +21,7 @@ struct dirac_parts {
   using scalars = cpu::scalars;
   using context = cpu::context;
   using links = gauge_configuration;
+  using blocks = clover_configuration;
   using hopping_term = cpu::hopping_term<T>;
   using site_diagonal = cpu::site_diagonal<T>;
 

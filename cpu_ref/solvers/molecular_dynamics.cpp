@@ -65,12 +65,12 @@ struct cpu_hmc_backend : multigrid_backend {
                                   const context& ctx) {
     return cpu::action_difference(after, before, action, ctx.comm());
   }
-  static blocks diagonal_blocks(const gauge& links, const fermion_action& action, const context&) {
-    blocks a = make_clover_term(links, action);
+  static blocks make_blocks(const context& ctx) { return blocks(ctx.geometry()); }
+  static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
+    make_clover_term(a, links, action);
     add_to_diagonal(a, action.diagonal());
-    return a;
   }
-  static blocks inverse(const blocks& a) { return cpu::inverse(a); }
+  static void invert(blocks& to, const blocks& a) { cpu::invert(to, a); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context& ctx) {
     return cpu::log_determinant_difference(after, before, parity, ctx.comm());
   }

@@ -8,6 +8,7 @@
 
 #include "common/algebra/field_strength.hpp"
 #include "common/error.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "gpu/dirac/invert_hermitian.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
@@ -158,15 +159,20 @@ site_field<clover_block> export_clover(const clover_configuration& from) {
 }
 
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
+  clover_configuration term(links.get_context());
+  make_clover_term(term, links, action);
+  return term;
+}
+
+void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action) {
   const context& ctx = links.get_context();
-  clover_configuration term(ctx);
+  require_same_lattice(term.get_context().geometry(), ctx.geometry(), "clover blocks", "links on ");
   const links_with_ghosts around(links);
   const batch_order blocks(ctx.order(), 2, 2);
   for_each_index(ctx.queue(), blocks.count(),
                  clover_of_site{term.sites(), around.sites(), ctx.order(), blocks,
                                 0.5 * action.clover_coefficient(0, 1), 0.5 * action.clover_coefficient(0, 3)},
                  64);
-  return term;
 }
 
 void add_to_diagonal(clover_configuration& term, double shift) {
@@ -175,8 +181,14 @@ void add_to_diagonal(clover_configuration& term, double shift) {
 }
 
 clover_configuration inverse(const clover_configuration& term) {
+  clover_configuration result(term.get_context());
+  invert(result, term);
+  return result;
+}
+
+void invert(clover_configuration& result, const clover_configuration& term) {
   const context& ctx = term.get_context();
-  clover_configuration result(ctx);
+  require_same_lattice(result.get_context().geometry(), ctx.geometry(), "clover blocks");
   const auto memory = ctx.workspace().take(static_cast<std::size_t>(2 * lattice_sites(ctx)));
   auto* const singular = reinterpret_cast<unsigned char*>(memory.get());
   std::vector<double> counts =
@@ -189,7 +201,6 @@ clover_configuration inverse(const clover_configuration& term) {
         std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ", " + std::to_string(x[3]) +
         ")");
   }
-  return result;
 }
 
 }  // namespace plaquette::gpu

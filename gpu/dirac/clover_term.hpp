@@ -90,6 +90,8 @@ site_field<clover_block> export_clover(const clover_configuration& from);
 /// diagonal is in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often
 /// forwards as backwards. Collective.
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
+/// Makes it in the memory of blocks that are there. Throws input_error if they are on another lattice.
+void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action);
 
 /// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);
@@ -97,5 +99,7 @@ void add_to_diagonal(clover_configuration& term, double shift);
 /// Inverts site by site. Collective; waits. Throws input_error on every rank, naming the first site by its global
 /// coordinate, where a block of any rank has no inverse.
 clover_configuration inverse(const clover_configuration& term);
+/// Makes the inverse in the memory of blocks that are there. Throws input_error if they are on another lattice, too.
+void invert(clover_configuration& to, const clover_configuration& term);
 
 }  // namespace plaquette::gpu

@@ -25,6 +25,7 @@ struct dirac_parts {
   using scalars = gpu::scalars;
   using context = gpu::context;
   using links = gauge_configuration;
+  using blocks = clover_configuration;
   using hopping_term = std::conditional_t<std::is_same_v<T, float_pair>, gpu::pair_hopping_term, gpu::hopping_term<T>>;
   using site_diagonal = gpu::site_diagonal<T>;
 

@@ -63,12 +63,12 @@ struct gpu_hmc_backend : multigrid_backend {
   static double action_difference(const gauge& after, const gauge& before, const loop_action& action, const context&) {
     return gpu::action_difference(after, before, action);
   }
-  static blocks diagonal_blocks(const gauge& links, const fermion_action& action, const context&) {
-    blocks a = make_clover_term(links, action);
+  static blocks make_blocks(const context& ctx) { return blocks(ctx); }
+  static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
+    make_clover_term(a, links, action);
     add_to_diagonal(a, action.diagonal());
-    return a;
   }
-  static blocks inverse(const blocks& a) { return gpu::inverse(a); }
+  static void invert(blocks& to, const blocks& a) { gpu::invert(to, a); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context&) {
     return gpu::log_determinant_difference(after, before, parity);
   }
