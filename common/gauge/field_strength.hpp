@@ -9,6 +9,26 @@
 
 namespace plaquette {
 
+/// Returns W = U_mu(x) D(x) + D(x - mu) U_mu(x - mu), D the staple above U_mu less the staple below. With Q the sum of
+/// the four leaves around x, W - W^+ = Q - Q^+. It takes 10 products; `sum_of_leaves` takes 12.
+template <class Links, class Site>
+PLAQUETTE_HOST_DEVICE su3<double> leaves_by_staples(const Links& links, const Site& x, int mu, int nu) {
+  su3<double> sum;
+  PLAQUETTE_ROLLED
+  for (int behind = 0; behind < 2; ++behind) {
+    const Site here = behind == 0 ? x : links.moved(x, mu, -1), ahead = behind == 0 ? links.moved(x, mu, +1) : x;
+    const Site below = links.moved(here, nu, -1);
+    const su3<double> difference =
+        staple_above(links(ahead, nu), links(links.moved(here, nu, +1), mu), links(here, nu)) -
+        staple_below(links(below, mu), links(links.moved(ahead, nu, -1), nu), links(below, nu));
+    if (behind == 0)
+      sum += links(here, mu) * difference;
+    else
+      sum += difference * links(here, mu);
+  }
+  return sum;
+}
+
 /// Returns i F_munu(x) of the clover, traceless: a Hermitian matrix.
 template <class Links, class Site>
 PLAQUETTE_HOST_DEVICE su3<double> clover_at(const Links& links, const Site& x, int mu, int nu) {

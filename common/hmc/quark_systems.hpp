@@ -49,7 +49,8 @@ class quark_systems {
         half_.emplace(ctx, links, action.quarks->action, Backend::template stored_reals<half>(distance));
     }
     if (action.has_determinant()) {
-      diagonal_.emplace(Backend::make_blocks(ctx)), inverse_.emplace(Backend::make_blocks(ctx));
+      diagonal_.emplace(Backend::blocks_behind(double_.full->diagonal(), ctx));
+      inverse_.emplace(Backend::blocks_behind(double_.full->inverse_diagonal(), ctx));
       make_blocks(links);
     }
     if (!by_multigrid) return;

@@ -56,21 +56,27 @@ bool invert(hermitian_6x6& inverse, const hermitian_6x6& block) {
   return true;
 }
 
-}  // namespace
-
-clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
-  clover_configuration term(links.geometry());
-  make_clover_term(term, links, action);
-  return term;
-}
-
-void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action) {
+/// Makes C.
+void make_blocks(clover_configuration& term, const gauge_configuration& links, const fermion_action& action) {
   require_own_ghosts(links, "make_clover_term");
   require_same_lattice(term.geometry(), links.geometry(), "clover blocks", "links on ");
   const std::int64_t sites = links.geometry().local_volume();
 #pragma omp parallel for
   for (std::int64_t site = 0; site < sites; ++site)
     term.at_site(site) = clover_of_site(links, action, links.geometry().local_coordinate(site));
+}
+
+}  // namespace
+
+clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action) {
+  clover_configuration term(links.geometry());
+  make_blocks(term, links, action);
+  return term;
+}
+
+void make_site_diagonal(clover_configuration& a, const gauge_configuration& links, const fermion_action& action) {
+  make_blocks(a, links, action);
+  add_to_diagonal(a, action.diagonal());
 }
 
 void add_to_diagonal(clover_configuration& term, double shift) {

@@ -23,8 +23,9 @@ using clover_configuration = site_field<clover_block>;
 /// forwards as backwards.
 /// \param links  with ghosts filled (`exchange_ghosts`); throws std::logic_error where it sees that they are not
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
-/// Makes it in the memory of blocks that are there. Throws input_error if they are on another lattice.
-void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action);
+/// Makes A = 4 + m + C, the whole site-diagonal part, in the memory of blocks that are there. Throws input_error if
+/// they are on another lattice.
+void make_site_diagonal(clover_configuration& a, const gauge_configuration& links, const fermion_action& action);
 
 /// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);

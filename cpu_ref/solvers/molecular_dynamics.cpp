@@ -66,9 +66,9 @@ struct cpu_hmc_backend : multigrid_backend {
     return cpu::action_difference(after, before, action, ctx.comm());
   }
   static blocks make_blocks(const context& ctx) { return blocks(ctx.geometry()); }
+  static blocks blocks_behind(const site_diagonal<double>&, const context& ctx) { return make_blocks(ctx); }
   static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
-    make_clover_term(a, links, action);
-    add_to_diagonal(a, action.diagonal());
+    make_site_diagonal(a, links, action);
   }
   static void invert(blocks& to, const blocks& a) { cpu::invert(to, a); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context& ctx) {

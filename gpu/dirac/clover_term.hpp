@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/algebra/hermitian_6x6.hpp"
 #include "common/lattice/fermion_action.hpp"
@@ -69,6 +70,9 @@ class clover_configuration {
       : context_(ctx), storage_(ctx.workspace().take(static_cast<std::size_t>(2 * parity_bytes()))) {
     write_padding(ctx, storage_.get(), std::int64_t{2} * clover_bytes);
   }
+  /// In memory that is there, of 2 * parity_bytes() bytes.
+  clover_configuration(const context& ctx, std::shared_ptr<std::byte> storage)
+      : context_(ctx), storage_(std::move(storage)) {}
 
   const context& get_context() const { return context_; }
   std::int64_t parity_bytes() const { return std::int64_t{2} * clover_bytes * context_.order().blocks(); }
@@ -90,8 +94,9 @@ site_field<clover_block> export_clover(const clover_configuration& from);
 /// diagonal is in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often
 /// forwards as backwards. Collective.
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
-/// Makes it in the memory of blocks that are there. Throws input_error if they are on another lattice.
-void make_clover_term(clover_configuration& term, const gauge_configuration& links, const fermion_action& action);
+/// Makes A = 4 + m + C, the whole site-diagonal part, in the memory of blocks that are there. Throws input_error if
+/// they are on another lattice.
+void make_site_diagonal(clover_configuration& a, const gauge_configuration& links, const fermion_action& action);
 
 /// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);

@@ -18,6 +18,8 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_halo.hpp"
 #include "gpu/dirac/hopping_site.hpp"
+#include "gpu/fields/host_maximum.hpp"
+#include "gpu/fields/packed_numbers.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
 #include "gpu/halo/halo.hpp"
@@ -54,54 +56,49 @@ struct link_packing {
     if (stored == reconstruct::eight) {
       double p[8];
       parameters_of_matrix(p, u);
-      for (int k = 0; k < 8; ++k) put(block, lane, k, p[k]);
-    } else {
-      for (int k = 0; k < stored_reals(stored); ++k) {
-        const complex<double>& z = u(k / 2 / colours, k / 2 % colours);
-        put(block, lane, k, k % 2 == 0 ? z.re : z.im);
-      }
+      return store_packed<8>(block, lane, [&](int k) { return as_stored(p[k]); });
     }
+    const auto part = [&](int k) {
+      const complex<double>& z = u(k / 2 / colours, k / 2 % colours);
+      return as_stored(k % 2 == 0 ? z.re : z.im);
+    };
+    if (stored == reconstruct::twelve) return store_packed<12>(block, lane, part);
+    store_packed<18>(block, lane, part);
   }
 
  private:
-  /// Number k of a lane's link: in its chunk of 16, 8 or 4 bytes.
-  PLAQUETTE_HOST_DEVICE void put(std::byte* block, int lane, int k, double x) const {
-    constexpr int size = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>));
-    const int bytes = link_bytes<T>(stored), at = k * size, chunks = bytes / 16 * 16, pairs = bytes / 8 * 8;
-    const int width = at < chunks ? 16 : at < pairs ? 8 : 4;
-    const int first = at / width * width;  // where the chunk begins among the bytes of a lane
-    std::byte* const place = block + first * lanes + lane * width + (at - first);
+  PLAQUETTE_HOST_DEVICE static auto as_stored(double x) {
     if constexpr (is_half<T>) {
       const double inside = x < -1.0 ? -1.0 : x > 1.0 ? 1.0 : x;
-      const double q = inside * 32767.0 + 32768.5;  // positive: cutting off rounds to the nearest
-      *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(q);
+      return static_cast<std::uint16_t>(inside * 32767.0 + 32768.5);  // positive: cutting off rounds to the nearest
     } else {
-      *reinterpret_cast<real_of<T>*>(place) = static_cast<real_of<T>>(x);
+      return static_cast<real_of<T>>(x);
     }
   }
 };
 
-/// The four links of a site.
+/// Packs the four links of a site. Returns how unsuitable the worst of them is.
 template <class T>
 struct pack_links_of_site {
   gauge_configuration::const_pointer from;
-  std::byte* to;     ///< of one parity
-  double* distance;  ///< [site]: of the worst link
-  int parity;
+  std::byte* to;
+  std::int64_t parity_bytes;
+  site_order order;
   link_packing<T> packing;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto i = static_cast<std::int32_t>(index);
+  PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
     const int of_link = lanes * link_bytes<T>(packing.stored);
+    std::byte* const links = to + parity * parity_bytes + static_cast<std::int64_t>(i / lanes) * dimensions * of_link;
     double worst = 0.0;
+#pragma unroll 1
     for (int mu = 0; mu < dimensions; ++mu) {
       const su3<double> u = from.load(parity, i, mu);
-      const double d = packing.unsuitability(u);
-      if (!(d <= worst)) worst = d;  // NaN is kept, once seen
+      worst = larger(worst, packing.unsuitability(u));
       if (worst != worst) break;
-      packing.write(to + (static_cast<std::int64_t>(i / lanes) * dimensions + mu) * of_link, i % lanes, u);
+      packing.write(links + mu * of_link, i % lanes, u);
     }
-    distance[i] = worst;
+    return worst;
   }
 };
 
@@ -175,27 +172,13 @@ void hopping_term<T>::make_room_for_links() {
 
 template <class T>
 void hopping_term<T>::pack_links(const gauge_configuration& links) {
-  const site_order& order = context_.order();
-  const queue& q = context_.queue();
-  const std::size_t distance_bytes = sizeof(double) * static_cast<std::size_t>(order.sites);
-  const auto distances = context_.workspace().take(distance_bytes);
-  std::vector<double> found(static_cast<std::size_t>(order.sites));
-  double worst = 0.0;
-  for (int p = 0; p < 2; ++p) {
-    for_each_index(
-        q, order.sites,
-        pack_links_of_site<T>{
-            links.sites(), links_.get() + p * parity_bytes_, reinterpret_cast<double*>(distances.get()), p, {stored_}},
-        128);
-    copy_to_host(q, found.data(), distances.get(), distance_bytes);
-    for (const double d : found) worst = larger_magnitude(worst, d);
-  }
-  std::array<double, 1> all{worst};
-  context_.comm().maximum(std::span(all));
-  if (!(all[0] <= su3_tolerance))
+  const double worst =
+      host_maximum(context_, 2 * static_cast<std::int64_t>(context_.order().sites),
+                   pack_links_of_site<T>{links.sites(), links_.get(), parity_bytes_, context_.order(), {stored_}});
+  if (!(worst <= su3_tolerance))
     throw input_error(std::to_string(stored_reals(stored_)) + " stored reals a link" +
                       (is_half<T> ? ", in 16 bits," : "") + " need links in SU(3): expected within " +
-                      std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(all[0]));
+                      std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(worst));
 }
 
 template <class T>

@@ -8,8 +8,13 @@
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_site.hpp"
+#include "gpu/fields/host_maximum.hpp"
+#include "gpu/fields/lattice_sites.hpp"
+#include "gpu/fields/packed_numbers.hpp"
 
 namespace plaquette::gpu {
+
+static_assert(chiral_block_bytes<double> == clover_bytes);  // configuration() needs one layout
 
 namespace {
 
@@ -17,49 +22,39 @@ namespace {
 template <class T>
 struct pack_clover_of_site {
   clover_configuration::const_pointer from;
-  std::byte* to;  ///< of one parity
-  int parity;
+  std::byte* to;
+  std::int64_t parity_bytes;
+  site_order order;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
-    const auto i = static_cast<std::int32_t>(index);
-    for (int chirality = 0; chirality < 2; ++chirality) {
-      const hermitian_6x6 block = from.load(parity, i, chirality);
-      std::byte* const at = to + static_cast<std::int64_t>(i / lanes * 2 + chirality) * chiral_block_bytes<T>;
-      double numbers[count];
-      for (int k = 0; k < chiral_rows; ++k) numbers[k] = block.diagonal[k];
-      for (int k = 0; k < hermitian_6x6::lower_size; ++k) {
-        numbers[chiral_rows + 2 * k] = block.lower[k].re;
-        numbers[chiral_rows + 2 * k + 1] = block.lower[k].im;
-      }
-      store(at, i % lanes, numbers);
-    }
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+#pragma unroll 1
+    for (int chirality = 0; chirality < 2; ++chirality)
+      store(to + parity * parity_bytes + static_cast<std::int64_t>(i / lanes * 2 + chirality) * chiral_block_bytes<T>,
+            i % lanes, from.load(parity, i, chirality));
   }
 
  private:
   static constexpr int count = chiral_rows * chiral_rows;
 
-  PLAQUETTE_HOST_DEVICE static void store(std::byte* at, int lane, const double (&numbers)[count]) {
-    constexpr int size = is_half<T> ? 2 : static_cast<int>(sizeof(real_of<T>)), whole = count * size / 16 * 16;
-    double inverse = 0.0;
+  PLAQUETTE_HOST_DEVICE static void store(std::byte* at, int lane, const hermitian_6x6& block) {
+    const auto number = [&](int k) {
+      if (k < chiral_rows) return block.diagonal[k];
+      const complex<double>& z = block.lower[(k - chiral_rows) / 2];
+      return k % 2 == 0 ? z.re : z.im;
+    };
     if constexpr (is_half<T>) {
       double largest = 0.0;
-      for (const double x : numbers) {
-        const double magnitude = x < 0.0 ? -x : x;
-        if (!(magnitude <= largest)) largest = magnitude;
-        if (largest != largest) break;
-      }
-      *reinterpret_cast<float*>(at + count * size * lanes + 4 * lane) = static_cast<float>(largest / 32767.0);
-      inverse = largest > 0.0 ? 32767.0 / largest : 0.0;
-    }
-    for (int k = 0; k < count; ++k) {
-      const int byte = k * size, width = byte < whole ? 16 : 8, first = byte / width * width;
-      std::byte* const place = at + first * lanes + lane * width + (byte - first);
-      if constexpr (is_half<T>) {
-        const double q = numbers[k] * inverse + 32768.5;  // positive: cutting off rounds to the nearest
-        *reinterpret_cast<std::uint16_t*>(place) = static_cast<std::uint16_t>(q > 1.0 && q < 65536.0 ? q : 32768.0);
-      } else {
-        *reinterpret_cast<real_of<T>*>(place) = static_cast<real_of<T>>(numbers[k]);
-      }
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < count; ++k) largest = larger(largest, number(k) < 0.0 ? -number(k) : number(k));
+      *reinterpret_cast<float*>(at + count * 2 * lanes + 4 * lane) = static_cast<float>(largest / 32767.0);
+      const double inverse = largest > 0.0 ? 32767.0 / largest : 0.0;
+      store_packed<count>(at, lane, [&](int k) {
+        const double q = number(k) * inverse + 32768.5;  // positive: cutting off rounds to the nearest
+        return static_cast<std::uint16_t>(q > 1.0 && q < 65536.0 ? q : 32768.0);
+      });
+    } else {
+      store_packed<count>(at, lane, [&](int k) { return static_cast<real_of<T>>(number(k)); });
     }
   }
 };
@@ -93,9 +88,9 @@ void site_diagonal<T>::follow(const clover_configuration& blocks) {
   if (is_number()) throw std::logic_error("site_diagonal: a number cannot follow blocks");
   if (!(blocks.get_context().geometry() == context_.geometry()))
     throw std::logic_error("site_diagonal: blocks of another lattice");
-  for (int p = 0; p < 2; ++p)
-    for_each_index(context_.queue(), context_.order().sites,
-                   pack_clover_of_site<T>{blocks.sites(), blocks_.get() + p * parity_bytes_, p}, 128);
+  if (blocks.sites().begin != blocks_.get())  // else they are what the kernels load, as in double
+    for_each_index(context_.queue(), 2 * static_cast<std::int64_t>(context_.order().sites),
+                   pack_clover_of_site<T>{blocks.sites(), blocks_.get(), parity_bytes_, context_.order()}, 128);
   // Kernels may load blocks before the kernel that comes before them has ended: that must not be this one.
   context_.queue().synchronize();
 }

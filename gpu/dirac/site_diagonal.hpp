@@ -4,6 +4,7 @@
 /// cpu_ref/dirac/site_diagonal.
 #pragma once
 
+#include <concepts>
 #include <memory>
 
 #include "gpu/dirac/clover_term.hpp"
@@ -29,6 +30,12 @@ class site_diagonal {
   /// Returns the blocks of one parity, or null where it is a number.
   const std::byte* blocks(int parity) const {
     return blocks_ == nullptr ? nullptr : blocks_.get() + parity * parity_bytes_;
+  }
+  /// Returns the blocks as a configuration in the same memory: what is made there needs no packing. Not of a number.
+  clover_configuration configuration() const
+    requires std::same_as<T, double>
+  {
+    return {context_, blocks_};
   }
   /// Computes out = A in, Dirac spinors of one parity.
   void apply(field<T>& out, const field<T>& in) const;

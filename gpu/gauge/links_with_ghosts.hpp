@@ -36,8 +36,12 @@ struct ghosted_matrices {
 
   /// \param own  order of the rank's own sites
   PLAQUETTE_HOST_DEVICE box_site site(const site_order& own, const site_number& n) const {
-    const site_coordinate x = box.coordinate_of(own.coordinate_of(n.parity, n.index));
-    return {x, box.parity_of(n.parity), box.order.index(x)};
+    return site(own.coordinate_of(n.parity, n.index));
+  }
+  /// \param local  coordinate of one of the rank's own sites
+  PLAQUETTE_HOST_DEVICE box_site site(const site_coordinate& local) const {
+    const site_coordinate x = box.coordinate_of(local);
+    return {x, (x.x[0] + x.x[1] + x.x[2] + x.x[3]) & 1, box.order.index(x)};
   }
   PLAQUETTE_HOST_DEVICE box_site moved(const box_site& x, int mu, int sign) const {
     const site_coordinate to = gpu::moved(box.order, x.at, mu, sign);

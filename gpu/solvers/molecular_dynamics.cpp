@@ -64,9 +64,9 @@ struct gpu_hmc_backend : multigrid_backend {
     return gpu::action_difference(after, before, action);
   }
   static blocks make_blocks(const context& ctx) { return blocks(ctx); }
+  static blocks blocks_behind(const site_diagonal<double>& a, const context&) { return a.configuration(); }
   static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
-    make_clover_term(a, links, action);
-    add_to_diagonal(a, action.diagonal());
+    make_site_diagonal(a, links, action);
   }
   static void invert(blocks& to, const blocks& a) { gpu::invert(to, a); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context&) {

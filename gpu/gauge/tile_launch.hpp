@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Launches of work on sites in the order of tiles. For .cu files only.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "gpu/device/launch.hpp"
+#include "gpu/lattice/site_tiles.hpp"
+
+namespace plaquette::gpu {
+
+#ifdef __CUDACC__
+
+/// As index_kernel, in registers that leave room for this number of blocks on a multiprocessor.
+template <class Body>
+__global__ void __launch_bounds__(site_tiles::sites_of_a_tile, Body::blocks_of_a_multiprocessor)
+    tile_kernel(std::int64_t count, bool backwards, const Body body) {
+  trigger_dependent_launch();
+  wait_for_previous_kernel();
+  const std::int64_t i = std::int64_t{block_number(backwards)} * blockDim.x + threadIdx.x;
+  if (i < count) body(i);
+}
+
+#endif
+
+/// Calls body(n) for all sites n of a rank, a tile a block of threads. A body may say how many blocks a multiprocessor
+/// is to hold at once, as `blocks_of_a_multiprocessor`.
+template <class Body>
+void for_each_tiled_site(const queue& q, const site_order& order, const Body& body) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites);
+  constexpr int threads = site_tiles::sites_of_a_tile;
+#ifdef __CUDACC__
+  if constexpr (requires { Body::blocks_of_a_multiprocessor; }) {
+    launch_kernel(q, dim3(static_cast<unsigned>((sites + threads - 1) / threads)), dim3(threads), 0, true,
+                  tile_kernel<Body>, sites, !goes_forwards<Body>() && q.next_is_reversed(), body);
+    return;
+  }
+#endif
+  for_each_index(q, sites, body, threads);
+}
+
+}  // namespace plaquette::gpu
