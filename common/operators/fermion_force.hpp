@@ -189,32 +189,38 @@ PLAQUETTE_HOST_DEVICE void add_determinant_leaves(const hermitian_6x6& first, co
 
 // --- Gather ----------------------------------------------------------------------------------------------------------
 
-/// Returns G_mu(x) of the leaves. Around each of the six plaquettes of a link the leaves are put in once at each
-/// corner: (Z V1 + V1 Z) V2 V3 + V1 V2 (Z V3 + V3 Z), 8 products for 12.
+/// Returns what closes U_mu(x) to G_mu(x) of the leaves of one plane. Around each of its two plaquettes the leaves are
+/// put in once at each corner: (Z V1 + V1 Z) V2 V3 + V1 V2 (Z V3 + V3 Z), 8 products for 12.
 /// \param leaves  leaves(x, plane_number(mu, nu)) is Z_munu(x), mu < nu; read as links are
+/// \param ahead   moved(x, mu, +1)
+template <class Links, class Leaves, class Site>
+PLAQUETTE_HOST_DEVICE su3<double> clover_gather_of_plane(const Links& links, const Leaves& leaves, const Site& x,
+                                                         const Site& ahead, int mu, int nu) {
+  const int plane = plane_number(mu, nu);
+  const auto around = [&](const su3<double>& a, const su3<double>& b, const su3<double>& c, const Site& before_a,
+                          const Site& after_a, const Site& before_c, const Site& after_c) {
+    return (leaves(before_a, plane) * a + a * leaves(after_a, plane)) * (b * c) +
+           (a * b) * (leaves(before_c, plane) * c + c * leaves(after_c, plane));
+  };
+  su3<double> sum;
+  {  // from x + mu up, back and down to x
+    const Site above = links.moved(x, nu, +1), corner = links.moved(ahead, nu, +1);
+    sum = around(links(ahead, nu), adjoint(links(above, mu)), adjoint(links(x, nu)), ahead, corner, above, x);
+  }
+  // From x down, along and up to x + mu: the plaquette turns the other way, so this is the adjoint of its staple.
+  const Site below = links.moved(x, nu, -1), corner = links.moved(ahead, nu, -1);
+  sum += adjoint(around(adjoint(links(below, nu)), links(below, mu), links(corner, nu), x, below, corner, ahead));
+  return (mu < nu ? 1.0 : -1.0) * sum;
+}
+
+/// Returns G_mu(x) of the leaves, of all planes.
 template <class Links, class Leaves, class Site>
 PLAQUETTE_HOST_DEVICE su3<double> clover_gather(const Links& links, const Leaves& leaves, const Site& x, int mu) {
   const Site ahead = links.moved(x, mu, +1);
   su3<double> sum;
   PLAQUETTE_ROLLED
-  for (int nu = 0; nu < dimensions; ++nu) {
-    if (nu == mu) continue;
-    const int plane = plane_number(mu, nu);
-    const double sign = mu < nu ? 1.0 : -1.0;
-    const auto around = [&](const su3<double>& a, const su3<double>& b, const su3<double>& c, const Site& before_a,
-                            const Site& after_a, const Site& before_c, const Site& after_c) {
-      return (leaves(before_a, plane) * a + a * leaves(after_a, plane)) * (b * c) +
-             (a * b) * (leaves(before_c, plane) * c + c * leaves(after_c, plane));
-    };
-    {  // from x + mu up, back and down to x
-      const Site above = links.moved(x, nu, +1), corner = links.moved(ahead, nu, +1);
-      sum += sign * around(links(ahead, nu), adjoint(links(above, mu)), adjoint(links(x, nu)), ahead, corner, above, x);
-    }
-    // From x down, along and up to x + mu: the plaquette turns the other way, so this is the adjoint of its staple.
-    const Site below = links.moved(x, nu, -1), corner = links.moved(ahead, nu, -1);
-    sum +=
-        sign * adjoint(around(adjoint(links(below, nu)), links(below, mu), links(corner, nu), x, below, corner, ahead));
-  }
+  for (int nu = 0; nu < dimensions; ++nu)
+    if (nu != mu) sum += clover_gather_of_plane(links, leaves, x, ahead, mu, nu);
   return links(x, mu) * sum;
 }
 
@@ -223,6 +229,14 @@ template <class Links, class Leaves, class Site>
 PLAQUETTE_HOST_DEVICE su3<double> clover_force(const Links& links, const Leaves& leaves, const Site& x, int mu,
                                                double step) {
   return (0.5 * step) * traceless_antihermitian_part(clover_gather(links, leaves, x, mu));
+}
+
+/// Returns what the leaves of one plane add to it.
+template <class Links, class Leaves, class Site>
+PLAQUETTE_HOST_DEVICE su3<double> clover_force_of_plane(const Links& links, const Leaves& leaves, const Site& x, int mu,
+                                                        int nu, double step) {
+  const su3<double> sum = clover_gather_of_plane(links, leaves, x, links.moved(x, mu, +1), mu, nu);
+  return (0.5 * step) * traceless_antihermitian_part(links(x, mu) * sum);
 }
 
 // --- Determinants ----------------------------------------------------------------------------------------------------

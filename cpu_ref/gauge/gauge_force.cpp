@@ -31,9 +31,9 @@ void move_links_of_site(site_links& links, const site_links& momenta, double ste
   for (int mu = 0; mu < dimensions; ++mu) links[mu] = moved_link(links[mu], momenta[mu], step);
 }
 
-/// Adds factor TA(U S) of the rectangles.
-void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& links, double factor,
-                          const communicator& comm) {
+/// Adds factor TA(U S) of plaquettes and rectangles.
+void add_loop_forces(gauge_momenta& momenta, const gauge_configuration& links, const loop_action& action, double factor,
+                     const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
   gauge_configuration bent(geometry);
   for (int mu = 0; mu < dimensions; ++mu)
@@ -42,7 +42,8 @@ void add_rectangle_forces(gauge_momenta& momenta, const gauge_configuration& lin
       for_each_site(geometry, [&](const coordinate& x) {
         for (const bool first : {true, false})
           momenta(x)[first ? mu : nu] +=
-              factor * rectangle_force(link_reader{links}, link_reader{bent}, x, mu, nu, first);
+              factor * loop_force_of_plane(link_reader{links}, link_reader{bent}, x, mu, nu, first,
+                                           action.plaquette_weight(mu, nu), action.c1);
       });
     }
 }
@@ -56,12 +57,12 @@ void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, c
   require_current_ghosts(links, comm, "add_gauge_force");
   stop_point();
   const double factor = -step * action.beta / 6.0;
+  if (action.c1 != 0.0) return add_loop_forces(momenta, links, action, factor, comm);
   for_each_site(links.geometry(), [&](const coordinate& x) {
     for (int mu = 0; mu < dimensions; ++mu)
       momenta(x)[mu] +=
           factor * plaquette_force(link_reader{links}, x, mu, [&](int nu) { return action.plaquette_weight(mu, nu); });
   });
-  if (action.c1 != 0.0) add_rectangle_forces(momenta, links, factor * action.c1, comm);
 }
 
 double action_difference(const gauge_configuration& after, const gauge_configuration& before, const loop_action& action,

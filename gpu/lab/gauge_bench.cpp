@@ -12,6 +12,7 @@
 #include "gpu/device/runtime.hpp"
 #include "gpu/dirac/clover_term.hpp"
 #include "gpu/dirac/fermion_force.hpp"
+#include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fixing.hpp"
 #include "gpu/gauge/gauge_force.hpp"
@@ -73,10 +74,20 @@ int lab::bench_gauge(const bench_words& words) {
   time("mean rectangle", 2, links_bytes, [&] { gpu::mean_rectangle(links); });
   auto moving = gpu::copy_of(links);
   time("moving links", 5, 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
-  auto term = gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5));
-  time("clover term", 5, 2 * links_bytes, [&] { gpu::make_clover_term(links, fermion_action::isotropic(0.1, 1.5)); });
-  gpu::add_to_diagonal(term, 4.1);
-  time("clover inverse", 5, 2 * links_bytes, [&] { gpu::inverse(term); });
+  gpu::clover_configuration term(ctx), inverse(ctx);
+  {  // what operators need after a move
+    const fermion_action action = fermion_action::isotropic(0.1, 1.5);
+    time("clover term", 5, 2 * links_bytes, [&] { gpu::make_site_diagonal(term, links, action); });
+    time("clover inverse", 5, 2 * links_bytes, [&] { gpu::invert(inverse, term); });
+    // A, A^-1 and links are read and written. (hmc makes A and A^-1 where the operator in double keeps them.)
+    const auto time_following = [&]<class T>(const char* what, double blocks, double written) {
+      gpu::wilson_clover<T> m(ctx, links, action, reconstruct::twelve);
+      time(what, 5, (blocks + 1.0 + written) * links_bytes, [&] { m.follow(links, term, inverse); });
+    };
+    time_following.operator()<double>("packing in double", 4.0, 2.0 / 3.0);
+    time_following.operator()<float>("packing in single", 3.0, 1.0 / 3.0);
+    time_following.operator()<half>("packing in half", 2.5, 1.0 / 6.0);
+  }
   {  // forces of quarks: a pair of spinors, and leaves of six matrices a site
     const fermion_action action = fermion_action::isotropic(0.1, 1.5);
     gpu::field<double> x(ctx, {4, 3, site_subset::full, 1}), y = like(x);
@@ -88,7 +99,6 @@ int lab::bench_gauge(const bench_words& words) {
     time("force, hops", 5, 3 * links_bytes + 2 * spinor_bytes,
          [&] { gpu::add_hopping_force(momenta, links, action, x, y, 0.1); });
     time("leaves", 5, 2 * leaf_bytes + 2 * spinor_bytes, [&] { gpu::add_leaves(z, action, x, y, 1.0); });
-    const auto inverse = gpu::inverse(term);
     time("leaves of log det", 5, leaf_bytes + 0.5 * links_bytes,
          [&] { gpu::add_determinant_leaves(z, action, inverse, 1, 1.0); });
     time("force, gather of leaves", 3, 3 * links_bytes + leaf_bytes,
