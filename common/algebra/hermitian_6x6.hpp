@@ -25,6 +25,21 @@ struct hermitian_6x6 {
   }
 };
 
+/// Returns A B of matrices that commute, so that the product is Hermitian too.
+PLAQUETTE_HOST_DEVICE constexpr hermitian_6x6 commuting_product(const hermitian_6x6& a, const hermitian_6x6& b) {
+  hermitian_6x6 product;
+  for (int i = 0; i < chiral_rows; ++i)
+    for (int j = 0; j <= i; ++j) {
+      complex<double> sum;
+      for (int k = 0; k < chiral_rows; ++k) sum += a(i, k) * b(k, j);
+      if (i == j)
+        product.diagonal[i] = sum.re;
+      else
+        product.lower[hermitian_6x6::lower_index(i, j)] = sum;
+    }
+  return product;
+}
+
 /// Both chiralities of one site: block 0 acts on spins 0 and 1 (gamma_5 = +1), block 1 on spins 2 and 3.
 struct clover_block {
   hermitian_6x6 chirality[2];

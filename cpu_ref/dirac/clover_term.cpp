@@ -111,4 +111,16 @@ void invert(clover_configuration& result, const clover_configuration& term) {
   }
 }
 
+clover_configuration commuting_product(const clover_configuration& a, const clover_configuration& b) {
+  require_same_lattice(a.geometry(), b.geometry(), "clover blocks");
+  clover_configuration result(a.geometry());
+  const std::int64_t sites = a.geometry().local_volume();
+#pragma omp parallel for
+  for (std::int64_t site = 0; site < sites; ++site)
+    for (int chirality = 0; chirality < 2; ++chirality)
+      result.at_site(site).chirality[chirality] =
+          plaquette::commuting_product(a.at_site(site).chirality[chirality], b.at_site(site).chirality[chirality]);
+  return result;
+}
+
 }  // namespace plaquette::cpu

@@ -35,4 +35,7 @@ clover_configuration inverse(const clover_configuration& term);
 /// Makes the inverse in the memory of blocks that are there. Throws input_error if they are on another lattice, too.
 void invert(clover_configuration& to, const clover_configuration& term);
 
+/// Returns A B of blocks that commute with each other, site by site. Throws input_error if lattices differ.
+clover_configuration commuting_product(const clover_configuration& a, const clover_configuration& b);
+
 }  // namespace plaquette::cpu

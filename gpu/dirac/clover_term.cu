@@ -120,6 +120,19 @@ struct invert_blocks {
   }
 };
 
+struct multiply_blocks {
+  clover_configuration::pointer to;
+  clover_configuration::const_pointer a, b;
+  site_order order;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+    for (int chirality = 0; chirality < 2; ++chirality)
+      to.store(parity, i, chirality,
+               plaquette::commuting_product(a.load(parity, i, chirality), b.load(parity, i, chirality)));
+  }
+};
+
 std::int64_t lattice_sites(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
 
 /// The first site of the whole lattice, in lexicographic order, of those that are flagged on any rank. Collective.
@@ -236,6 +249,14 @@ void invert(clover_configuration& result, const clover_configuration& term) {
         std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ", " + std::to_string(x[3]) +
         ")");
   }
+}
+
+clover_configuration commuting_product(const clover_configuration& a, const clover_configuration& b) {
+  const context& ctx = a.get_context();
+  require_same_lattice(ctx.geometry(), b.get_context().geometry(), "clover blocks");
+  clover_configuration result(ctx);
+  for_each_index(ctx.queue(), lattice_sites(ctx), multiply_blocks{result.sites(), a.sites(), b.sites(), ctx.order()});
+  return result;
 }
 
 }  // namespace plaquette::gpu
