@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The operators of pseudofermions on even sites: Mhat + i mu gamma_5, and Q^2 + mu^2, with Q = gamma_5 Mhat.
+/// The operators of pseudofermions on even sites: W = Mhat + i mu gamma_5, its adjoint, and W W^+. Mhat itself may have
+/// a twisted mass of all sites in it.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
@@ -17,6 +19,13 @@ template <field_batch Field>
 void add_multiple(Field& x, complex<double> number, const Field& u) {
   const std::vector<complex<double>> numbers(static_cast<std::size_t>(u.columns()), number);
   axpy(x, make_scalars(u, std::span<const complex<double>>(numbers)), u);
+}
+
+/// Multiplies all columns by one number.
+template <field_batch Field>
+void multiply_all(Field& x, complex<double> number) {
+  const std::vector<complex<double>> numbers(static_cast<std::size_t>(x.columns()), number);
+  scale(x, make_scalars(x, std::span<const complex<double>>(numbers)));
 }
 
 /// A field like those that an operator is given, made at first use.
@@ -32,7 +41,7 @@ class scratch_field {
   mutable std::optional<Field> held_;
 };
 
-/// Mhat + i mu gamma_5 = gamma_5 (Q + i mu). Its adjoint is gamma_5 (Q + i mu)^+ = Mhat^+ - i mu gamma_5.
+/// W = Mhat + i mu gamma_5, and W^+ = Mhat^+ - i mu gamma_5.
 template <class Schur>
 class twisted_complement {
  public:
@@ -58,27 +67,65 @@ class twisted_complement {
   scratch_field<field> scratch_;
 };
 
-/// Q^2 + mu^2 = Mhat^+ Mhat + mu^2, Hermitian and positive.
+/// W^+ of W, and the reverse.
+template <class W>
+class adjoint_operator {
+ public:
+  using field = typename W::field;
+
+  /// \param w  must outlive this
+  explicit adjoint_operator(const W& w) : w_(w) {}
+  void apply(field& out, const field& in) const { w_.apply_dagger(out, in); }
+  void apply_dagger(field& out, const field& in) const { w_.apply(out, in); }
+
+ private:
+  const W& w_;
+};
+
+/// W W^+, Hermitian and positive. Without a twisted mass of all sites it is Mhat Mhat^+ + mu^2.
 template <class Schur>
 class squared_complement {
  public:
   using field = typename Schur::field;
 
   /// \param mhat  the asymmetric complement; must outlive this
-  squared_complement(const Schur& mhat, double mu) : mhat_(mhat), mu_(mu) {}
+  squared_complement(const Schur& mhat, double mu) : mhat_(mhat), w_(mhat, mu), mu_(mu) {}
 
   void apply(field& out, const field& in) const {
     field& product = scratch_.like_this(in);
-    mhat_.apply(product, in);
-    mhat_.apply_dagger(out, product);
+    if (mhat_.parts().mu() != 0.0) {
+      w_.apply_dagger(product, in);
+      return w_.apply(out, product);
+    }
+    mhat_.apply_dagger(product, in);
+    mhat_.apply(out, product);
     if (mu_ != 0.0) add_multiple(out, {mu_ * mu_, 0.0}, in);
   }
   void apply_dagger(field& out, const field& in) const { apply(out, in); }
 
  private:
   const Schur& mhat_;
+  twisted_complement<Schur> w_;
   double mu_;
   scratch_field<field> scratch_;
+};
+
+/// gamma_5 a gamma_5, of any preconditioner a.
+template <field_batch Field>
+class between_gamma5 {
+ public:
+  explicit between_gamma5(any_operator<Field> a) : a_(std::move(a)) {}
+
+  void apply(Field& out, const Field& in) const {
+    Field& rotated = scratch_.like_this(in);
+    gamma5(rotated, in);
+    a_.apply(out, rotated);
+    gamma5(out, out);
+  }
+
+ private:
+  any_operator<Field> a_;
+  scratch_field<Field> scratch_;
 };
 
 }  // namespace plaquette

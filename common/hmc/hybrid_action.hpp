@@ -2,13 +2,16 @@
 /// \file
 /// The action of a hybrid Monte Carlo: gauge loops, and pairs of degenerate Wilson or clover quarks.
 ///
-/// With even sites first, det M^2 = det A_oo^2 det Q^2, Q = gamma_5 Mhat = Q^+, Mhat the asymmetric complement. Twisted
-/// masses on the even sites split the second determinant (Hasenbusch, hep-lat/0107019):
+/// M = A - D/2 + i mu gamma_5, mu the twisted mass of the quarks; without it mu = 0. With even sites first and Mhat the
+/// asymmetric complement of M, det M^+ M = det(A_oo^2 + mu^2) det Mhat^+ Mhat. The second determinant is split
+/// (Hasenbusch, hep-lat/0107019) by operators W_1 = Mhat to W_n, the next a little heavier:
 ///
-///     det Q^2 = prod_k det((Q^2 + mu_k^2) / (Q^2 + mu_(k+1)^2)) det(Q^2 + mu_n^2),  mu_1 = 0 < mu_2 < ... < mu_n
+///     det W_1^+ W_1 = prod_k det(W_k^+ W_k) / det(W_(k+1)^+ W_(k+1)) det(W_n^+ W_n)
 ///
-/// Each factor has its pseudofermion phi. With Z = (Q + i mu_k)^-1 phi its action is |phi|^2 + w |Z|^2, w = mu_(k+1)^2
-/// - mu_k^2; of the last factor |Z|^2.
+///     W_k = Mhat + i mu_k gamma_5,  mu_1 = 0 < mu_2 < ... < mu_n
+///
+/// Each factor has its pseudofermion phi, and a vector X = W_k^-1 (W_(k+1) - W_k) phi. Its action is |phi + X|^2 =
+/// |W_k^-1 W_(k+1) phi|^2. Of the last factor X = W_n^-1 gamma_5 phi, and the action is |X|^2.
 #pragma once
 
 #include <algorithm>
@@ -28,19 +31,14 @@ namespace plaquette {
 /// Pairs of degenerate quarks.
 struct quark_pairs {
   fermion_action action{};
-  /// mu_1 to mu_n, ascending, in the normalisation of M; the first is 0.
+  double twisted_mass = 0.0;  ///< mu of all sites, in the normalisation of M
+  /// mu_1 to mu_n of the even sites, ascending, in the normalisation of M; the first is 0.
   std::vector<double> twisted_masses{0.0};
   int pairs = 1;  ///< half the number of flavours: each pair has pseudofermions of its own
 
   int factors() const { return static_cast<int>(twisted_masses.size()); }
   bool is_last(int factor) const { return factor + 1 == factors(); }
   double mu(int factor) const { return twisted_masses[static_cast<std::size_t>(factor)]; }
-  /// Returns w: what multiplies |Z|^2 in the action of a factor.
-  double weight(int factor) const {
-    if (is_last(factor)) return 1.0;
-    const double lower = mu(factor), upper = mu(factor + 1);
-    return upper * upper - lower * lower;
-  }
 };
 
 /// How the systems of one factor are solved.
@@ -75,8 +73,8 @@ struct hybrid_action {
 };
 
 /// Returns the names of the terms that have forces, in the order of their numbers. "gauge" is the first. If there is a
-/// clover term, "det" follows: the log of det A_oo. Then each factor has one: "light" is the first, "heavy" the last;
-/// "middle", "middle2" and so on stand between.
+/// clover term, "det" follows: the log of det(A_oo^2 + mu^2). Then each factor has one: "light" is the first, "heavy"
+/// the last; "middle", "middle2" and so on stand between.
 inline std::vector<std::string> term_names(const hybrid_action& action) {
   std::vector<std::string> names{"gauge"};
   if (!action.quarks) return names;
@@ -95,6 +93,7 @@ inline void require_usable(const hybrid_action& action) {
   require_usable(action.gauge);
   if (!action.quarks) return;
   const quark_pairs& quarks = *action.quarks;
+  if (!std::isfinite(quarks.twisted_mass)) throw input_error("twisted mass: expected a finite number, found another");
   if (quarks.pairs < 1) throw input_error("quarks: expected at least 2 flavours, found none");
   if (quarks.twisted_masses.empty() || quarks.mu(0) != 0.0)
     throw input_error("twisted masses: expected the first one to be 0, found another");

@@ -56,10 +56,10 @@ struct hierarchy_work {
 /// Which vectors of a factor are meant. All are Dirac spinors on all sites.
 enum class factor_vectors {
   pseudofermion,  ///< phi; zero on odd sites
-  start,          ///< z with M z + i mu_k gamma_5 z_e = gamma_5 phi on the links of the start; z_e = Z
+  start,          ///< x with x_e = X of hybrid_action.hpp and (M x)_o = 0, on the links of the start
   end,            ///< the same on the links of the end
-  force_x,        ///< x of the last force: (Q^2 + mu_k^2) x_e = phi, x_o = A_oo^-1 D_oe x_e / 2
-  force_y         ///< y of the last force: y_e = Mhat x_e, y_o = A_oo^-1 D_oe^+ y_e / 2
+  force_x,        ///< x of the last force, the same too
+  force_y         ///< y of the last force: W_k^+ y_e = phi + X, of the last factor X, and (M^+ y)_o = 0
 };
 
 /// The state of a hybrid Monte Carlo on a device. All members are collective, but those that are const and return

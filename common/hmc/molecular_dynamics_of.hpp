@@ -25,6 +25,7 @@ namespace plaquette {
 /// - `blocks_behind(diagonal, ctx)` makes blocks that a site_diagonal of double precision follows at least cost: in its
 ///   own memory, if layouts agree.
 /// - `make_diagonal(a, links, action, ctx)` makes the blocks of A in place; `invert(to, a)` those of A^-1.
+/// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
 /// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
@@ -118,7 +119,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     follow_links();
     factor_state& f = factors_.at(static_cast<std::size_t>(number));
     import_column(f.phi, pair, phi);
-    systems_->solve_for_action(f.start, f.phi, number, quarks().mu(number), f.work.actions);
+    systems_->solve_for_action(f.start, f.phi, number, f.work.actions);
   }
 
   void drift(double step) override {
@@ -172,7 +173,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     follow_links();
     for (int k = 0; k < std::ssize(factors_); ++k) {
       factor_state& f = factor(k);
-      systems_->solve_for_action(f.end, f.phi, k, quarks().mu(k), f.work.actions);
+      systems_->solve_for_action(f.end, f.phi, k, f.work.actions);
     }
   }
 
@@ -204,7 +205,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
       field even = full.parity(0);
       copy(even, f.phi);
     } else {
-      extend(full, which == factor_vectors::start ? f.start : f.end);
+      extend(full, which == factor_vectors::start ? f.start : f.end, false);
     }
     export_column(to, full, pair);
   }
@@ -237,22 +238,20 @@ class molecular_dynamics_of final : public molecular_dynamics {
     followed_ = moves_;
   }
 
-  /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2. Z = (Q + i mu_(k+1))^-1 eta
-  /// is also (Q + i mu_k)^-1 phi, of the start.
+  /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2: eta = phi + X, X that of the
+  /// start; of the last factor eta = X.
   void draw_pseudofermion(int k) {
     follow_links();
     factor_state& f = factor(k);
     f.work = {};
-    const double mu = quarks().mu(k);
     field& eta = quarks().is_last(k) ? f.start : f.end;
     for (int pair = 0; pair < quarks().pairs; ++pair)
       Backend::random_spinor(eta, pair, action_.seed, noise_index(trajectory_, k, pair), context_);
     scale(eta, uniform_scalars(eta, std::sqrt(0.5)));
-    if (quarks().is_last(k)) return systems_->apply_shifted(f.phi, eta, mu);
-    const double above = quarks().mu(k + 1);
-    systems_->solve_for_action(f.start, eta, k, above, f.work.actions);
+    if (quarks().is_last(k)) return systems_->apply_last(f.phi, eta);
+    systems_->solve_for_heat_bath(f.start, eta, k, f.work.actions);
     copy(f.phi, eta);
-    add_multiple(f.phi, {0.0, mu - above}, f.start);
+    add_multiple(f.phi, {-1.0, 0.0}, f.start);
   }
 
   double change_of_factor(int k) {
@@ -260,25 +259,26 @@ class molecular_dynamics_of final : public molecular_dynamics {
     field sum = like(f.end), difference = like(f.end);
     copy(sum, f.end);
     add_multiple(sum, {1.0, 0.0}, f.start);
+    if (!quarks().is_last(k)) add_multiple(sum, {2.0, 0.0}, f.phi);
     copy(difference, f.end);
     add_multiple(difference, {-1.0, 0.0}, f.start);
     double change = 0.0;
     for (const complex<double>& product : host_values(dot(sum, difference))) change += product.re;
-    return quarks().weight(k) * change;
+    return change;
   }
 
   /// The operators have followed the links.
   double change_of_log_determinant() const {
     auto before = Backend::make_blocks(context_);
     Backend::make_diagonal(before, start_, quarks().action, context_);
-    return Backend::log_determinant_difference(systems_->diagonal(), before, 1, context_);
+    return systems_->log_determinant_difference(before);
   }
 
-  /// Makes a solution on all sites of its even part, for a source that is zero on odd sites.
-  void extend(field& full, const field& even) const {
-    field none = like(full);
-    zero(none);
-    systems_->complement().reconstruct_solution(full, even, none);
+  /// Makes x of x_e such that M x, or M^+ x, is zero on odd sites.
+  void extend(field& full, const field& even, bool daggered) const {
+    field here = full.parity(0), there = full.parity(1);
+    copy(here, even);
+    systems_->complement().parts().hop_and_divide(there, even, daggered, 1.0, nullptr, {});
   }
 
   void kick_and_note(int term, double step) {
@@ -302,7 +302,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
       follow_links();
       has_leaves = has_clover();
       if (has_clover() && term == 1)
-        Backend::add_determinant_leaves(*leaves_, quarks().action, systems_->inverse_diagonal(), 1,
+        Backend::add_determinant_leaves(*leaves_, quarks().action, systems_->inverse_of_diagonal(), 1,
                                         step * quarks().pairs, context_);
       else
         add_factor_force(to, term - first_factor_term(action_), step, tolerance);
@@ -314,15 +314,11 @@ class molecular_dynamics_of final : public molecular_dynamics {
   void add_factor_force(momenta_type& to, int k, double step, double tolerance) {
     factor_state& f = factor(k);
     field x = like(f.phi), y = like(f.phi);
-    systems_->solve_for_force(x, y, f.phi, k, quarks().mu(k), tolerance, f.work.forces);
-    extend(f.force_x, x);
-    // Mhat^+ y = phi: the odd part of y is A_oo^-1 D_oe^+ y_e / 2, by gamma_5 that of x.
-    gamma5(x, y);
-    extend(f.force_y, x);
-    gamma5(f.force_y, f.force_y);
-    const double weighted = step * quarks().weight(k);
-    Backend::add_hopping_force(to, links_, quarks().action, f.force_x, f.force_y, weighted, context_);
-    if (has_clover()) Backend::add_leaves(*leaves_, quarks().action, f.force_x, f.force_y, weighted, context_);
+    systems_->solve_for_force(x, y, f.phi, k, tolerance, f.work.forces);
+    extend(f.force_x, x, false);
+    extend(f.force_y, y, true);
+    Backend::add_hopping_force(to, links_, quarks().action, f.force_x, f.force_y, step, context_);
+    if (has_clover()) Backend::add_leaves(*leaves_, quarks().action, f.force_x, f.force_y, step, context_);
   }
 
   context context_;

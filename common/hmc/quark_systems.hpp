@@ -20,6 +20,7 @@
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/hmc/moving_hierarchy.hpp"
 #include "common/lattice/dirac_operator.hpp"
+#include "common/operators/twisted_wilson_clover.hpp"
 #include "common/stop_point.hpp"
 
 namespace plaquette {
@@ -35,33 +36,26 @@ class quark_systems {
   template <class T>
   using full_type = typename Backend::template wilson_clover<T>;
   template <class T>
-  using schur_type = typename Backend::template schur_wilson_clover<T>;
+  using schur_type = twisted_wilson_clover_schur<typename Backend::template dirac_parts<T>>;
 
   /// \param links  whose memory stays theirs when they move
   quark_systems(const context& ctx, const gauge& links, const hybrid_action& action)
-      : context_(ctx), action_(action), double_(ctx, links, action.quarks->action, reconstruct::none) {
+      : context_(ctx), action_(action), double_(ctx, links, *action.quarks, reconstruct::none) {
     const double distance = Backend::distance_from_su3(links, ctx);
     const bool by_multigrid = action.has_multigrid();
     for (const factor_solver& solver : action.solvers) {
       if ((solver.inner == precision::single || by_multigrid) && !single_)
-        single_.emplace(ctx, links, action.quarks->action, Backend::template stored_reals<float>(distance));
+        single_.emplace(ctx, links, *action.quarks, Backend::template stored_reals<float>(distance));
       if (solver.inner == precision::half && !half_)
-        half_.emplace(ctx, links, action.quarks->action, Backend::template stored_reals<half>(distance));
+        half_.emplace(ctx, links, *action.quarks, Backend::template stored_reals<half>(distance));
     }
     if (action.has_determinant()) {
       diagonal_.emplace(Backend::blocks_behind(double_.full->diagonal(), ctx));
       inverse_.emplace(Backend::blocks_behind(double_.full->inverse_diagonal(), ctx));
       make_blocks(links);
+      follow_twist();
     }
-    if (!by_multigrid) return;
-    std::shared_ptr<const schur_type<half>> in_half;
-    const auto relaxes_in_half = [](const factor_solver& solver) {
-      return solver.method == factor_solver::kind::multigrid && solver.inner == precision::half;
-    };
-    if (std::ranges::any_of(action.solvers, relaxes_in_half))
-      in_half = std::make_shared<const schur_type<half>>(half_->full, schur_kind::asymmetric);
-    hierarchy_.emplace(ctx, Backend::shared(links), action.quarks->action, single_->full, in_half,
-                       action.quarks->pairs);
+    if (by_multigrid) make_hierarchy(links);
   }
 
   void follow(const gauge& links) {
@@ -75,13 +69,8 @@ class quark_systems {
     all_follow(double_);
     if (single_) all_follow(*single_);
     if (half_) all_follow(*half_);
+    if (diagonal_) follow_twist();
   }
-
-  /// Return the blocks of A and of A^-1 on the links that were followed last. There must be a clover term.
-  const blocks& diagonal() const { return *diagonal_; }
-  const blocks& inverse_diagonal() const { return *inverse_; }
-
-  const schur_type<double>& complement() const { return double_.schur; }
 
   /// Begins a trajectory, or makes what follows independent of solves before.
   void begin_trajectory(std::uint64_t number) {
@@ -94,72 +83,147 @@ class quark_systems {
   }
   hierarchy_work work_of_hierarchy() const { return hierarchy_ ? hierarchy_->work() : hierarchy_work{}; }
 
-  /// Makes z = (Q + i mu)^-1 phi, to the tolerance of actions.
-  void solve_for_action(field& z, const field& phi, int factor, double mu, solve_count& count) {
+  const schur_type<double>& complement() const { return double_.schur; }
+
+  /// Makes the vector X of a factor, to the tolerance of actions: W_k^-1 (W_(k+1) - W_k) phi, of the last factor
+  /// W_k^-1 gamma_5 phi.
+  void solve_for_action(field& x, const field& phi, int k, solve_count& count) {
     field b = like(phi);
-    if (solver_of(factor).method != factor_solver::kind::cg) {
-      gamma5(b, phi);
-      solve(z, b, factor, mu, true, action_.action_tolerance, count);
-      return;
-    }
-    solve(b, phi, factor, mu, false, action_.action_tolerance, count);
-    apply_shifted(z, b, -mu);
-  }
-
-  /// Makes x = (Q^2 + mu^2)^-1 phi and y = Mhat x.
-  /// \param tolerance  0: that of forces
-  void solve_for_force(field& x, field& y, const field& phi, int factor, double mu, double tolerance,
-                       solve_count& count) {
-    if (solver_of(factor).method == factor_solver::kind::cg) {
-      solve(x, phi, factor, mu, false, tolerance == 0.0 ? action_.cg_force_tolerance : tolerance, count);
-      ++count.applications;
-      return complement().apply(y, x);
-    }
-    // What judges ask for, to tolerances of their own, leaves the hierarchy of the trajectory as it is.
-    const bool is_of_trajectory = tolerance == 0.0 && solver_of(factor).method == factor_solver::kind::multigrid;
-    const double to = tolerance == 0.0 ? action_.force_tolerance : tolerance;
-    if (is_of_trajectory) hierarchy_->renew_if_slow();
-    field b = like(phi), z = like(phi);
     gamma5(b, phi);
-    const int first = solve(z, b, factor, mu, true, to, count);
-    gamma5(b, z);
-    const int second = solve(x, b, factor, -mu, true, to, count);
-    if (is_of_trajectory) hierarchy_->note_iterations(factor, first + second);
-    add_multiple(z, {0.0, mu}, x);  // Mhat x = gamma_5 (z + i mu x)
-    gamma5(y, z);
+    solve_for_action(x, b, k, quarks().mu(k), count);
+    if (!quarks().is_last(k)) multiply_all(x, {0.0, gap(k)});
   }
 
-  /// Computes out = (Q + i mu) in.
-  void apply_shifted(field& out, const field& in, double mu) const {
-    field product = like(in);
-    complement().apply(product, in);
-    gamma5(out, product);
-    if (mu != 0.0) add_multiple(out, {0.0, mu}, in);
+  /// Makes W_(k+1)^-1 (W_(k+1) - W_k) eta: what is left of phi = W_(k+1)^-1 W_k eta if it is taken from eta, and X.
+  void solve_for_heat_bath(field& x, const field& eta, int k, solve_count& count) {
+    field b = like(eta);
+    gamma5(b, eta);
+    solve_for_action(x, b, k, quarks().mu(k + 1), count);
+    multiply_all(x, {0.0, gap(k)});
   }
+
+  /// Makes X as above and y = W_k^-+ (phi + X), of the last factor W_k^-+ X.
+  /// \param tolerance  0: that of forces
+  void solve_for_force(field& x, field& y, const field& phi, int k, double tolerance, solve_count& count) {
+    const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
+    const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;
+    const double mu = quarks().mu(k);
+    const twisted_complement w(complement(), mu);
+    // What judges ask for, to tolerances of their own, leaves the hierarchy of the trajectory as it is.
+    const bool ages = tolerance == 0.0 && solver_of(k).method == factor_solver::kind::multigrid;
+    if (ages) hierarchy_->renew_if_slow();
+    const bool is_normal = quarks().twisted_mass == 0.0;  // W^+ = gamma_5 (W - 2 i mu gamma_5) gamma_5
+    const bool is_plain = is_last || is_normal;           // solves for W^-1 gamma_5 phi, not for phi + X
+    field b = like(phi);
+    gamma5(b, phi);
+    if (!is_plain) {
+      multiply_all(b, {0.0, gap(k)});
+      field product = like(phi);
+      if (is_cg) w.apply(product, phi), add_multiple(b, {1.0, 0.0}, product);  // W_(k+1) phi
+    }
+    if (is_cg) {
+      solve(y, b, k, mu, system::squared, to, count);
+      w.apply_dagger(x, y);
+      if (!is_plain) add_multiple(x, {-1.0, 0.0}, phi);
+    } else {
+      const int first = solve(x, b, k, mu, system::twisted, to, count);
+      copy(b, x);
+      if (!is_plain) add_multiple(b, {1.0, 0.0}, phi);
+      const int second = solve(y, b, k, mu, system::adjoint, to, count);
+      if (ages) hierarchy_->note_iterations(k, first + second);
+    }
+    ++count.applications;
+    if (is_last || !is_normal) return;
+    // W^-+ phi = W gamma_5 (W W^+)^-1 gamma_5 phi, and y is (W W^+)^-1 gamma_5 phi so far.
+    gamma5(b, y);
+    field product = like(phi);
+    w.apply(product, b);
+    multiply_all(y, {0.0, gap(k)});
+    add_multiple(y, {1.0, 0.0}, product);
+    multiply_all(x, {0.0, gap(k)});
+  }
+
+  /// Computes out = gamma_5 W_k in, the pseudofermion of the last factor.
+  void apply_last(field& out, const field& in) const {
+    field product = like(in);
+    twisted_complement(complement(), quarks().twisted_masses.back()).apply(product, in);
+    gamma5(out, product);
+  }
+
+  /// Returns the change of log det(A_oo^2 + mu^2) / 2 to the links that were followed last.
+  /// \param before  A on other links
+  double log_determinant_difference(const blocks& before) const {
+    if (quarks().twisted_mass == 0.0) return Backend::log_determinant_difference(*diagonal_, before, 1, context_);
+    return 0.5 * Backend::log_determinant_difference(squared(*diagonal_), squared(before), 1, context_);
+  }
+  /// Returns A (A^2 + mu^2)^-1 on the links that were followed last. There must be a clover term.
+  const blocks& inverse_of_diagonal() const { return quarks().twisted_mass == 0.0 ? *inverse_ : *twisted_inverse_; }
 
  private:
   template <class T>
   struct operators {
     std::shared_ptr<full_type<T>> full;
     schur_type<T> schur;
-    operators(const context& ctx, const gauge& links, const fermion_action& action, reconstruct stored)
-        : full(std::make_shared<full_type<T>>(ctx, links, action, stored)), schur(full, schur_kind::asymmetric) {}
+    operators(const context& ctx, const gauge& links, const quark_pairs& quarks, reconstruct stored)
+        : full(std::make_shared<full_type<T>>(ctx, links, quarks.action, stored)),
+          schur({full, quarks.twisted_mass}, schur_kind::asymmetric) {}
   };
+  /// W W^+ x = b, W x = b, W^+ x = b
+  enum class system { squared, twisted, adjoint };
 
+  const quark_pairs& quarks() const { return *action_.quarks; }
+  /// Returns g of W_(k+1) - W_k = i g gamma_5.
+  double gap(int k) const { return quarks().mu(k + 1) - quarks().mu(k); }
+
+  /// Returns A^2 + mu^2.
+  blocks squared(const blocks& a) const {
+    blocks square = Backend::commuting_product(a, a);
+    Backend::add_to_diagonal(square, quarks().twisted_mass * quarks().twisted_mass);
+    return square;
+  }
+  void follow_twist() {
+    if (quarks().twisted_mass == 0.0) return;
+    blocks inverse = Backend::make_blocks(context_);
+    Backend::invert(inverse, squared(*diagonal_));
+    double_.schur.parts().follow(inverse);
+    if (single_) single_->schur.parts().follow(inverse);
+    if (half_) half_->schur.parts().follow(inverse);
+    twisted_inverse_.emplace(Backend::commuting_product(*diagonal_, inverse));
+  }
   /// Makes A and A^-1 in double, once for the operators of all precisions and for the determinant.
   void make_blocks(const gauge& links) {
     Backend::make_diagonal(*diagonal_, links, action_.quarks->action, context_);
     Backend::invert(*inverse_, *diagonal_);
+  }
+  void make_hierarchy(const gauge& links) {
+    using half_system = typename Backend::template schur_wilson_clover<half>;
+    const auto relaxes_in_half = [](const factor_solver& solver) {
+      return solver.method == factor_solver::kind::multigrid && solver.inner == precision::half;
+    };
+    std::shared_ptr<const half_system> in_half;
+    if (std::ranges::any_of(action_.solvers, relaxes_in_half))
+      in_half = std::make_shared<const half_system>(half_->full, schur_kind::asymmetric);
+    hierarchy_.emplace(context_, Backend::shared(links), quarks().action, single_->full, in_half, quarks().pairs);
+  }
+
+  /// Solves (Mhat + i mu gamma_5) x = b.
+  void solve_for_action(field& x, const field& b, int factor, double mu, solve_count& count) {
+    if (solver_of(factor).method != factor_solver::kind::cg) {
+      solve(x, b, factor, mu, system::twisted, action_.action_tolerance, count);
+      return;
+    }
+    field y = like(b);
+    solve(y, b, factor, mu, system::squared, action_.action_tolerance, count);
+    twisted_complement(complement(), mu).apply_dagger(x, y);
   }
 
   factor_solver solver_of(int factor) const {
     return action_.solvers.empty() ? factor_solver{} : action_.solvers[static_cast<std::size_t>(factor)];
   }
 
-  /// Solves (Mhat + i mu gamma_5) x = b if `twisted`, else (Q^2 + mu^2) x = b, from zero. A solve that fails is made
-  /// again in double by conjugate gradients. Returns the iterations of the column that took most. Throws error of no
-  /// convergence if that fails too.
-  int solve(field& x, const field& b, int factor, double mu, bool twisted, double tolerance, solve_count& count) {
+  /// Solves a system with W = Mhat + i mu gamma_5, from zero. A solve that fails is made again in double by conjugate
+  /// gradients. Returns the iterations of the column that took most. Throws error of no convergence if that fails too.
+  int solve(field& x, const field& b, int factor, double mu, system what, double tolerance, solve_count& count) {
     stopping_rule rule;
     rule.tolerance = tolerance;
     rule.limit = action_.solver_limit;
@@ -173,12 +237,15 @@ class quark_systems {
     ++count.solves;
     const long before = count.iterations;
     const auto taken = [&] { return static_cast<int>(count.iterations - before); };
-    if (solve_once(x, b, solver_of(factor), mu, twisted, rule, count)) return taken();
+    if (solve_once(x, b, solver_of(factor), mu, what, rule, count)) return taken();
     ++count.repeated;
     rule.limit *= 4;
     zero(x);
-    const solve_report last = twisted ? cgnr(twisted_complement(complement(), mu), x, b, rule)
-                                      : conjugate_gradients(squared_complement(complement(), mu), x, b, rule);
+    const twisted_complement w(complement(), mu);
+    const solve_report last = what == system::twisted ? cgnr(w, x, b, rule)
+                              : what == system::adjoint
+                                  ? cgnr(adjoint_operator(w), x, b, rule)
+                                  : conjugate_gradients(squared_complement(complement(), mu), x, b, rule);
     note(last, 2, count);
     if (last.all_converged()) return taken();
     const column_report& worst =
@@ -190,23 +257,27 @@ class quark_systems {
   }
 
   /// Returns whether all columns were solved.
-  bool solve_once(field& x, const field& b, const factor_solver& solver, double mu, bool twisted,
+  bool solve_once(field& x, const field& b, const factor_solver& solver, double mu, system what,
                   const stopping_rule& rule, solve_count& count) {
     zero(x);
     const precision inner = solver.inner;
-    if (solver.method == factor_solver::kind::multigrid) {
-      const solve_report report = solve_by_multigrid(x, b, mu, rule);
+    if (solver.method == factor_solver::kind::multigrid && what != system::squared) {
+      const solve_report report = solve_by_multigrid(x, b, mu, what, rule);
       note(report, 1, count);
       count.applications += hierarchy_->applications_of(report);
       return report.all_converged();
     }
     const auto by = [&](const auto& low) {
-      return twisted ? solve_twisted(low, x, b, inner, mu, rule) : solve_squared(low, x, b, inner, mu, rule);
+      if (what == system::squared) return solve_squared(low, x, b, inner, mu, rule);
+      const twisted_complement outer(complement(), mu), within(low.schur, mu);
+      return what == system::twisted
+                 ? by_bicgstab(low, outer, within, x, b, inner, rule)
+                 : by_bicgstab(low, adjoint_operator(outer), adjoint_operator(within), x, b, inner, rule);
     };
     const solve_report report = inner == precision::double_  ? by(double_)
                                 : inner == precision::single ? by(*single_)
                                                              : by(*half_);
-    note(report, twisted ? 1 : 2, count);
+    note(report, what == system::squared ? 2 : 1, count);
     return report.all_converged();
   }
 
@@ -215,15 +286,14 @@ class quark_systems {
     return {.delta = defaults.delta, .longest_interval = defaults.longest_interval};
   }
 
-  template <class T>
-  solve_report solve_twisted(const operators<T>& low, field& x, const field& b, precision inner, double mu,
-                             const stopping_rule& rule) const {
-    const twisted_complement outer(complement(), mu);
+  /// \param outer, within  one operator, in double and in the precision T of the iteration
+  template <class T, class Outer, class Inner>
+  static solve_report by_bicgstab(const operators<T>&, const Outer& outer, const Inner& within, field& x,
+                                  const field& b, precision inner, const stopping_rule& rule) {
     if constexpr (std::is_same_v<T, double>)
       return bicgstab(outer, x, b, rule);
     else
-      return reliable_bicgstab<typename Backend::template field<T>>(outer, twisted_complement(low.schur, mu), x, b,
-                                                                    rule, updates_for(inner));
+      return reliable_bicgstab<typename Backend::template field<T>>(outer, within, x, b, rule, updates_for(inner));
   }
   template <class T>
   solve_report solve_squared(const operators<T>& low, field& x, const field& b, precision inner, double mu,
@@ -236,16 +306,21 @@ class quark_systems {
                                                                                x, b, rule, updates_for(inner));
   }
 
-  /// Solves the twisted system by flexible GCR with a cycle of mu = 0 (common/solvers/multigrid_solver_of.hpp).
-  solve_report solve_by_multigrid(field& x, const field& b, double mu, stopping_rule rule) {
+  /// Solves by flexible GCR with a cycle of Mhat without twist (common/solvers/multigrid_solver_of.hpp). For W^+ it is
+  /// gamma_5 cycle gamma_5, since Mhat^+ = gamma_5 Mhat gamma_5.
+  solve_report solve_by_multigrid(field& x, const field& b, double mu, system what, stopping_rule rule) {
     using single_field = typename Backend::template field<float>;
     rule.check_interval = 1;  // an iteration takes much longer than an answer
     rule.check_lag = 0;
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
+    constexpr flexible_gcr_parameters parameters{.restart_length = 10, .corrections = 3};
     const auto& cycle = hierarchy_->cycle();
-    return reliable_flexible_gcr<single_field>(twisted_complement(complement(), mu),
-                                               twisted_complement(hierarchy_->system(), mu), x, b, rule, updates, cycle,
-                                               {.restart_length = 10, .corrections = 3});
+    const twisted_complement outer(complement(), mu), within(single_->schur, mu);
+    if (what == system::twisted)
+      return reliable_flexible_gcr<single_field>(outer, within, x, b, rule, updates, cycle, parameters);
+    const any_operator<single_field> rotated(between_gamma5<single_field>{cycle});
+    return reliable_flexible_gcr<single_field>(adjoint_operator(outer), adjoint_operator(within), x, b, rule, updates,
+                                               rotated, parameters);
   }
 
   /// \param products  with Mhat or its adjoint in an application
@@ -258,10 +333,11 @@ class quark_systems {
 
   context context_;
   hybrid_action action_;
-  std::optional<blocks> diagonal_, inverse_;  ///< none without a clover term
   operators<double> double_;
   std::optional<operators<float>> single_;
   std::optional<operators<half>> half_;
+  std::optional<blocks> diagonal_, inverse_;  ///< A and A^-1 in double, if there is a clover term
+  std::optional<blocks> twisted_inverse_;     ///< A (A^2 + mu^2)^-1, if there is a physical twisted mass too
   std::optional<moving_hierarchy<Backend>> hierarchy_;
 };
 

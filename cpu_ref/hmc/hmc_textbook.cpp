@@ -53,8 +53,9 @@ site_field<su3<double>> three_sides(const gauge_configuration& u, int mu, int nu
   return w;
 }
 
-/// Returns the blocks of A at a site, as a matrix on spin and colour.
-block_matrix site_block(const coordinate& x, const gauge_configuration& links, const fermion_action& action) {
+/// Returns A + i mu gamma_5 at a site, as a matrix on spin and colour.
+block_matrix site_block(const coordinate& x, const gauge_configuration& links, const fermion_action& action,
+                        double mu) {
   const field_strengths f = field_strengths_at(x, links);
   block_matrix a;
   for (int column = 0; column < spin_colours; ++column) {
@@ -65,7 +66,7 @@ block_matrix site_block(const coordinate& x, const gauge_configuration& links, c
       const complex<double>& number = image(row / colours, row % colours);
       a(row, column) = {number.re, number.im};
     }
-    a(column, column) += action.diagonal();
+    a(column, column) += std::complex<double>(action.diagonal(), column < spin_colours / 2 ? mu : -mu);
   }
   return a;
 }
@@ -239,39 +240,97 @@ double kinetic_change(const gauge_configuration& after, const gauge_configuratio
 }
 
 double log_determinant_change(const gauge_configuration& after, const gauge_configuration& before,
-                              const fermion_action& action, const communicator& comm) {
+                              const quark_pairs& quarks, const communicator& comm) {
   return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
     if (!is_odd_site(after.geometry(), x)) return {0.0};
-    return {log_determinant(site_block(x, after, action)) - log_determinant(site_block(x, before, action))};
+    return {log_determinant(site_block(x, after, quarks.action, quarks.twisted_mass)) -
+            log_determinant(site_block(x, before, quarks.action, quarks.twisted_mass))};
   })[0];
 }
 
-spinor_configuration gamma5_of_even(const spinor_configuration& psi) {
+spinor_configuration gamma5_of_even(const spinor_configuration& psi, complex<double> factor) {
   spinor_configuration out(psi.geometry());
   for_each_site(psi.geometry(), [&](const coordinate& x) {
     if (is_odd_site(psi.geometry(), x)) return;
-    out(x) = psi(x);
-    for (int s = 2; s < spins; ++s)
-      for (int c = 0; c < colours; ++c) out(x)(s, c) = -out(x)(s, c);
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) out(x)(s, c) = (s < 2 ? factor : -factor) * psi(x)(s, c);
   });
   return out;
 }
 
-double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
-                            const fermion_action& action, double mu, bool daggered, const communicator& comm) {
+spinor_configuration even_sum(const spinor_configuration& a, const spinor_configuration& b) {
+  spinor_configuration out(a.geometry());
+  for_each_site(a.geometry(), [&](const coordinate& x) {
+    if (!is_odd_site(a.geometry(), x)) out(x) = a(x) + b(x);
+  });
+  return out;
+}
+
+factor_operator operator_of(const quark_pairs& quarks, int factor) {
+  return {quarks.action, quarks.twisted_mass, quarks.mu(factor)};
+}
+
+namespace {
+
+/// Computes the image of z on all sites.
+spinor_configuration image_of(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w,
+                              bool daggered, const communicator& comm) {
   spinor_configuration image(z.geometry());
-  apply(image, z, links, action, comm, daggered);
+  apply(image, z, links, w.action, comm, daggered);
+  for_each_site(z.geometry(), [&](const coordinate& x) {
+    const double mu = is_odd_site(z.geometry(), x) ? w.mu : w.mu + w.even_mu;
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c)
+        image(x)(s, c) += complex<double>{0.0, (s < 2) != daggered ? mu : -mu} * z(x)(s, c);
+  });
+  return image;
+}
+
+}  // namespace
+
+double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
+                            const factor_operator& w, bool daggered, const communicator& comm) {
+  const spinor_configuration image = image_of(z, links, w, daggered, comm);
   const auto sums = sum_over_sites<2>(z.geometry(), comm, [&](const coordinate& x) -> std::array<double, 2> {
     double residual = 0.0, source = 0.0;
     for (int s = 0; s < spins; ++s)
       for (int c = 0; c < colours; ++c) {
-        const double twist = is_odd_site(z.geometry(), x) ? 0.0 : (s < 2) != daggered ? mu : -mu;
-        residual += norm2(image(x)(s, c) + complex<double>{0.0, twist} * z(x)(s, c) - r(x)(s, c));
+        residual += norm2(image(x)(s, c) - r(x)(s, c));
         source += norm2(r(x)(s, c));
       }
     return {residual, source};
   });
   return std::sqrt(sums[0] / sums[1]);
+}
+
+spinor_configuration even_product(spinor_configuration& psi, const gauge_configuration& links, const factor_operator& w,
+                                  const communicator& comm) {
+  const spinor_configuration none(psi.geometry());
+  psi = even_sum(psi, none);
+  const spinor_configuration hops = image_of(psi, links, w, false, comm);
+  for_each_site(psi.geometry(), [&](const coordinate& x) {
+    if (!is_odd_site(psi.geometry(), x)) return;
+    using vector = Eigen::Matrix<std::complex<double>, spin_colours, 1>;
+    vector numbers;
+    for (int k = 0; k < spin_colours; ++k) {
+      const complex<double>& number = hops(x)(k / colours, k % colours);
+      numbers(k) = {-number.re, -number.im};
+    }
+    const vector solution = site_block(x, links, w.action, w.mu).partialPivLu().solve(numbers);
+    for (int k = 0; k < spin_colours; ++k) psi(x)(k / colours, k % colours) = {solution(k).real(), solution(k).imag()};
+  });
+  return even_sum(image_of(psi, links, w, false, comm), none);
+}
+
+spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor) {
+  if (quarks.is_last(factor)) return gamma5_of_even(phi);
+  return gamma5_of_even(phi, {0.0, quarks.mu(factor + 1) - quarks.mu(factor)});
+}
+
+double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
+                            const spinor_configuration& phi, bool is_last, const communicator& comm) {
+  if (is_last) return even_norm_change(after, before, comm);
+  return even_norm_change(even_sum(phi, after), even_sum(phi, before), comm);
 }
 
 double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
@@ -331,7 +390,7 @@ link_derivatives quark_derivatives(const coordinate& at, int mu, const gauge_con
 }
 
 link_derivatives determinant_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                         const fermion_action& action, const communicator& comm) {
+                                         const quark_pairs& quarks, const communicator& comm) {
   const neighbourhood around(at, links.geometry(), comm);
   gauge_configuration u = around.copy(links);
   std::vector<coordinate> sites;
@@ -339,12 +398,12 @@ link_derivatives determinant_derivatives(const coordinate& at, int mu, const gau
   for (const coordinate& site : touched_sites(mu))
     if (around.parity_of(site) == 1) {
       sites.push_back(site);
-      inverses.push_back(site_block(site, u, action).inverse());
+      inverses.push_back(site_block(site, u, quarks.action, quarks.twisted_mass).inverse());
     }
   return derivatives_of(u, mu, [&] {
     double sum = 0.0;
     for (std::size_t k = 0; k < sites.size(); ++k)
-      sum += (inverses[k] * site_block(sites[k], u, action)).trace().real();
+      sum += (inverses[k] * site_block(sites[k], u, quarks.action, quarks.twisted_mass)).trace().real();
     return -2.0 * sum;
   });
 }

@@ -25,18 +25,41 @@ gauge_configuration momenta(const lattice_geometry& geometry, std::uint64_t seed
 /// Returns K(after) - K(before), K = -sum tr A^2. Collective.
 double kinetic_change(const gauge_configuration& after, const gauge_configuration& before, const communicator& comm);
 
-/// Returns ln det A_oo (after) - ln det A_oo (before). Ghosts filled. Collective.
+/// Returns the change of ln |det(A + i mu gamma_5)| on odd sites from `before` to `after`, mu the twisted mass of the
+/// quarks: half of that of ln det(A^2 + mu^2). Ghosts filled. Collective.
 double log_determinant_change(const gauge_configuration& after, const gauge_configuration& before,
-                              const fermion_action& action, const communicator& comm);
+                              const quark_pairs& quarks, const communicator& comm);
 
-/// Returns gamma_5 psi on even sites, zero on odd ones: the right-hand side of (Mhat + i mu gamma_5) Z = gamma_5 psi.
-spinor_configuration gamma5_of_even(const spinor_configuration& psi);
+/// Returns factor gamma_5 psi on even sites, zero on odd ones.
+spinor_configuration gamma5_of_even(const spinor_configuration& psi, complex<double> factor = {1.0, 0.0});
 
-/// Returns |M z + i mu gamma_5 z_e - r| / |r|: whether z_e = (Mhat + i mu gamma_5)^-1 r_e. The parts of r on odd sites
+/// Returns a + b on even sites, zero on odd ones.
+spinor_configuration even_sum(const spinor_configuration& a, const spinor_configuration& b);
+
+/// The operator W_k of hybrid_action.hpp: on all sites M + i mu gamma_5, with i mu_k gamma_5 more on even ones.
+struct factor_operator {
+  fermion_action action{};
+  double mu = 0.0, even_mu = 0.0;
+};
+factor_operator operator_of(const quark_pairs& quarks, int factor);
+
+/// Returns |M z + i mu gamma_5 z + i mu_k gamma_5 z_e - r| / |r|: whether z_e = W_k^-1 r_e. The parts of r on odd sites
 /// are zero. Collective: the ghosts of z are refreshed.
-/// \param daggered  M^+ z - i mu gamma_5 z_e in place of it
+/// \param daggered  with the adjoint of the operator
 double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
-                            const fermion_action& action, double mu, bool daggered, const communicator& comm);
+                            const factor_operator& w, bool daggered, const communicator& comm);
+
+/// Returns W_k psi_e, zero on odd sites. The odd sites of psi are made such that the operator gives zero on them.
+/// Collective.
+spinor_configuration even_product(spinor_configuration& psi, const gauge_configuration& links, const factor_operator& w,
+                                  const communicator& comm);
+
+/// Returns W_k X, X the vector of the factor's action: (W_(k+1) - W_k) phi, of the last factor gamma_5 phi.
+spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor);
+
+/// Returns the action of a factor less that of another X: of |phi + X|^2, or of |X|^2. Collective.
+double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
+                            const spinor_configuration& phi, bool is_last, const communicator& comm);
 
 /// Returns |after_e|^2 - |before_e|^2 of the even sites, summed as differences. Collective.
 double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
@@ -60,8 +83,8 @@ link_derivatives quark_derivatives(const coordinate& at, int mu, const gauge_con
                                    const spinor_configuration& x, const spinor_configuration& y,
                                    const fermion_action& action, const communicator& comm);
 
-/// Returns those of -2 ln det A_oo. Collective.
+/// Returns those of -ln det(A_oo^2 + mu^2), mu the twisted mass of the quarks. Collective.
 link_derivatives determinant_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                         const fermion_action& action, const communicator& comm);
+                                         const quark_pairs& quarks, const communicator& comm);
 
 }  // namespace plaquette::cpu::textbook

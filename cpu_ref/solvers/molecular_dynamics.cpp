@@ -24,6 +24,8 @@ struct cpu_hmc_backend : multigrid_backend {
   using momenta = gauge_momenta;
   using leaves = leaf_field;
   using blocks = clover_configuration;
+  template <class T>
+  using dirac_parts = cpu::dirac_parts<T>;
   using exact_sums = cpu::exact_sums;
 
   static gauge of_host(const gauge_configuration& links, const context& ctx) {
@@ -71,6 +73,8 @@ struct cpu_hmc_backend : multigrid_backend {
     make_site_diagonal(a, links, action);
   }
   static void invert(blocks& to, const blocks& a) { cpu::invert(to, a); }
+  static void add_to_diagonal(blocks& a, double number) { cpu::add_to_diagonal(a, number); }
+  static blocks commuting_product(const blocks& a, const blocks& b) { return cpu::commuting_product(a, b); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context& ctx) {
     return cpu::log_determinant_difference(after, before, parity, ctx.comm());
   }

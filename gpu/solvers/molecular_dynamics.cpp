@@ -24,6 +24,8 @@ struct gpu_hmc_backend : multigrid_backend {
   using momenta = gauge_momenta;
   using leaves = leaf_field;
   using blocks = clover_configuration;
+  template <class T>
+  using dirac_parts = gpu::dirac_parts<T>;
   /// Sums of the GPU library have the same bits on one process grid.
   struct exact_sums {
     explicit exact_sums(bool) {}
@@ -69,6 +71,8 @@ struct gpu_hmc_backend : multigrid_backend {
     make_site_diagonal(a, links, action);
   }
   static void invert(blocks& to, const blocks& a) { gpu::invert(to, a); }
+  static void add_to_diagonal(blocks& a, double number) { gpu::add_to_diagonal(a, number); }
+  static blocks commuting_product(const blocks& a, const blocks& b) { return gpu::commuting_product(a, b); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context&) {
     return gpu::log_determinant_difference(after, before, parity);
   }

@@ -56,8 +56,7 @@ double change_of_term(molecular_dynamics& state, const companion& where, int ter
   if (term == 0) return textbook::gauge_action_change(moved, where.links, action.gauge, where.alone);
   const quark_pairs& quarks = *action.quarks;
   const int k = term - first_factor_term(action);
-  if (k < 0)
-    return -2.0 * quarks.pairs * textbook::log_determinant_change(moved, where.links, quarks.action, where.alone);
+  if (k < 0) return -2.0 * quarks.pairs * textbook::log_determinant_change(moved, where.links, quarks, where.alone);
   state.set_links(moved);
   state.solve_for_actions();
   double change = 0.0;
@@ -65,10 +64,10 @@ double change_of_term(molecular_dynamics& state, const companion& where, int ter
     spinor_configuration phi(where.geometry), z(where.geometry), none(where.geometry);
     state.get(k, factor_vectors::pseudofermion, pair, phi);
     state.get(k, factor_vectors::end, pair, z);
-    residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(phi), moved, quarks.action, quarks.mu(k),
-                                                false, where.alone),
+    residual.add(textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k), moved,
+                                                textbook::operator_of(quarks, k), false, where.alone),
                  10.0 * action.action_tolerance);
-    change += quarks.weight(k) * textbook::even_norm_change(z, none, where.alone);
+    change += textbook::factor_action_change(z, none, phi, quarks.is_last(k), where.alone);
   }
   return change;
 }

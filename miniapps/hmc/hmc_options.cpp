@@ -33,6 +33,7 @@ struct raw_options {
   std::vector<double> splitting;  ///< mu_2 to mu_n
   std::vector<factor_solver> solvers;
   int flavours = 2;
+  double twisted_mass = 0.0;
 };
 
 factor_solver parse_solver(const std::string& text, const std::string& option) {
@@ -78,12 +79,18 @@ void declare_action(command_line& line, hmc_options& options, raw_options& raw) 
   line.exclude("--gauge-action", "--c1");
   line.real("--gauge-anisotropy", options.action.gauge.anisotropy, "xi_g of the gauge action", real_range::positive());
   line.integer("--flavours", raw.flavours, "Degenerate quarks, an even number; 0: links alone", 0, 16);
+  line.real(
+      "--twisted-mass", raw.twisted_mass,
+      "mu of M + i mu gamma_5 on all sites: of a doublet, in the normalisation of M. tmLQCD's 2 kappa mu is 2 kappa "
+      "times it",
+      real_range::not_negative());
   line.custom(
       "--splitting", "MU,MU,...", "none",
       [&raw](const std::string& text, const std::string& option) {
         raw.splitting = parse_real_list(text, option, 1 + static_cast<std::size_t>(std::ranges::count(text, ',')));
       },
-      "Twisted masses, ascending, that split the determinant in factors (Hasenbusch)");
+      "Twisted masses of even sites, ascending, that split the determinant in factors (Hasenbusch); the quarks stay as "
+      "they are");
 }
 
 void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw) {
@@ -154,13 +161,14 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   if (raw.flavours % 2 != 0)
     throw input_error(fmt::format("--flavours: expected an even number, found {}", raw.flavours));
   if (raw.flavours == 0) {
-    for (const char* option : {"--splitting", "--solvers", "--csw", "--kappa", "--mass"})
+    for (const char* option : {"--splitting", "--twisted-mass", "--solvers", "--csw", "--kappa", "--mass"})
       if (line.given(option)) throw input_error(fmt::format("{}: expected quarks, found --flavours 0", option));
     return;
   }
   quark_pairs quarks;
   quarks.action = options.shared.action;
   quarks.pairs = raw.flavours / 2;
+  quarks.twisted_mass = raw.twisted_mass;
   quarks.twisted_masses.insert(quarks.twisted_masses.end(), raw.splitting.begin(), raw.splitting.end());
   options.action.quarks = quarks;
   options.action.solvers = raw.solvers;
@@ -278,6 +286,7 @@ json_document parameters_of_chain(const hmc_options& options) {
                      {"cg_force_tolerance", action.cg_force_tolerance},
                      {"action_tolerance", action.action_tolerance},
                      {"reproducible", action.exact_sums}});
+  if (action.quarks->twisted_mass != 0.0) parameters["twisted_mass"] = action.quarks->twisted_mass;
   return parameters;
 }
 

@@ -239,9 +239,11 @@ run_estimate hmc_program::estimate(app_run& run) {
   if (action.quarks) {
     const double columns = action.quarks->pairs, factors = action.quarks->factors();
     fields += sites * sizeof(site_links) + 4.0 * sites * 72.0 * sizeof(double);
-    fields += columns * vector * (3.5 * factors + 6.0);
+    fields += columns * vector * (3.5 * factors + (action.quarks->twisted_mass == 0.0 ? 6.0 : 9.0));
     host += 6.0 * static_cast<double>(volume(padded)) * sizeof(spinor_configuration::value_type);
-    if (action.has_determinant()) fields += 6.0 * sites * sizeof(su3<double>);
+    if (action.has_determinant())
+      fields +=
+          sites * (6.0 * sizeof(su3<double>) + (action.quarks->twisted_mass == 0.0 ? 0.0 : 216.0 * sizeof(double)));
   }
   const bool on_gpu = options_.shared.device == "gpu";
   constexpr double runtime = 0x1p29;
@@ -261,6 +263,8 @@ void hmc_program::print_problem(const app_run& run) const {
       masses += fmt::format("{}{:g}", masses.empty() ? "" : ", ", mu);
     fmt::print("quarks     {} flavours, kappa {:.6f}, csw {:g}, factors at mu = {}\n", 2 * action.quarks->pairs,
                action.quarks->action.kappa(), action.quarks->action.clover_temporal, masses);
+    if (const double mu = action.quarks->twisted_mass; mu != 0.0)
+      fmt::print("twist      mass {:g} (2 kappa mu = {:g})\n", mu, 2.0 * action.quarks->action.kappa() * mu);
   }
   fmt::print("integrator {}, tau {:g}\n", describe(options_.plan.levels), options_.plan.tau);
   if (checkpoint_exists(options_.store))

@@ -26,13 +26,13 @@ namespace textbook = cpu::textbook;
 
 constexpr double roundoff = 0x1p-53;
 
-/// Returns a - factor b on even sites, zero on odd ones.
-spinor_configuration even_difference(const spinor_configuration& a, double factor, const spinor_configuration& b) {
+/// Returns a - b on even sites, zero on odd ones.
+spinor_configuration even_difference(const spinor_configuration& a, const spinor_configuration& b) {
   spinor_configuration out(a.geometry());
   cpu::for_each_site(a.geometry(), [&](const coordinate& x) {
     if (parity(a.geometry().to_global(x)) == 0)
       for (int s = 0; s < spins; ++s)
-        for (int c = 0; c < colours; ++c) out(x)(s, c) = a(x)(s, c) - factor * b(x)(s, c);
+        for (int c = 0; c < colours; ++c) out(x)(s, c) = a(x)(s, c) - b(x)(s, c);
   });
   return out;
 }
@@ -71,15 +71,15 @@ void trajectory_judge::judge_start(molecular_dynamics& state) {
       state.get(k, factor_vectors::pseudofermion, pair, phi);
       state.get(k, factor_vectors::start, pair, z);
       const spinor_configuration eta = noise(run_, action.seed, noise_index(kept_->number, k, pair));
+      const textbook::factor_operator w = textbook::operator_of(quarks, k);
       if (quarks.is_last(k))
-        noise_error.add(even_norm(even_difference(z, 1.0, eta), run_.world) / even_norm(eta, run_.world),
-                        64.0 * roundoff);
+        noise_error.add(even_norm(even_difference(z, eta), run_.world) / even_norm(eta, run_.world), 64.0 * roundoff);
       else
-        residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(eta), kept_->start, quarks.action,
-                                                    quarks.mu(k + 1), false, run_.world),
+        residual.add(textbook::even_system_residual(z, textbook::source_of_action(eta, quarks, k), kept_->start,
+                                                    textbook::operator_of(quarks, k + 1), false, run_.world),
                      10.0 * action.action_tolerance);
-      residual.add(textbook::even_system_residual(z, textbook::gamma5_of_even(phi), kept_->start, quarks.action,
-                                                  quarks.mu(k), false, run_.world),
+      residual.add(textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k), kept_->start, w, false,
+                                                  run_.world),
                    10.0 * action.action_tolerance);
     }
   checks.add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
@@ -118,10 +118,10 @@ void trajectory_judge::judge_forces(molecular_dynamics& state) {
       };
       if (term == 0) add(textbook::gauge_derivatives(at, mu, kept_->start, action.gauge, run_.world), 1.0);
       if (term > 0 && !is_factor)
-        add(textbook::determinant_derivatives(at, mu, kept_->start, action.quarks->action, run_.world), pairs);
+        add(textbook::determinant_derivatives(at, mu, kept_->start, *action.quarks, run_.world), pairs);
       for (std::size_t pair = 0; pair < x.size(); ++pair)
         add(textbook::quark_derivatives(at, mu, kept_->start, x[pair], y[pair], action.quarks->action, run_.world),
-            action.quarks->weight(factor));
+            1.0);
       std::array<double, 8> found{};
       if (coordinate local; run_.geometry.holds(at, local)) found = textbook::components(force(local)[mu]);
       run_.world.sum(std::span<double>(found));
@@ -142,6 +142,7 @@ void trajectory_judge::judge_last_force(molecular_dynamics& state) {
   if (!action.quarks) return;
   const quark_pairs& quarks = *action.quarks;
   const gauge_configuration end = state.links();
+  const spinor_configuration none(run_.geometry);
   worst_of_several residual;
   for (int k = 0; k < quarks.factors(); ++k)
     for (int pair = 0; pair < quarks.pairs; ++pair) {
@@ -150,14 +151,19 @@ void trajectory_judge::judge_last_force(molecular_dynamics& state) {
       state.get(k, factor_vectors::force_x, pair, x);
       state.get(k, factor_vectors::force_y, pair, y);
       const bool is_cg = action.solvers[static_cast<std::size_t>(k)].method == factor_solver::kind::cg;
-      const double mu = quarks.mu(k);
-      // Mhat^+ y = phi - mu^2 x, Mhat x = y. Two systems add their residuals.
-      residual.add(textbook::even_system_residual(y, even_difference(phi, mu * mu, x), end, quarks.action, 0.0, true,
-                                                  run_.world),
-                   is_cg ? 2.0 * action.cg_force_tolerance : 100.0 * action.force_tolerance);
-      residual.add(
-          textbook::even_system_residual(x, even_difference(y, 0.0, y), end, quarks.action, 0.0, false, run_.world),
-          is_cg ? 1e-12 : 100.0 * action.force_tolerance);
+      const double tolerance = is_cg ? 2.0 * action.cg_force_tolerance : 100.0 * action.force_tolerance;
+      const textbook::factor_operator w = textbook::operator_of(quarks, k);
+      const bool is_last = quarks.is_last(k);
+      const spinor_configuration of_action = is_last ? textbook::even_sum(x, none) : textbook::even_sum(phi, x);
+      // cg solves for y, and X or phi + X is W^+ y.
+      residual.add(textbook::even_system_residual(y, of_action, end, w, true, run_.world),
+                   is_cg && (is_last || quarks.twisted_mass != 0.0) ? 1e-12 : tolerance);
+      spinor_configuration source = textbook::source_of_action(phi, quarks, k);
+      if (!is_last && quarks.twisted_mass != 0.0) {  // the system of phi + X was solved
+        source = textbook::even_sum(source, textbook::even_product(phi, end, w, run_.world));
+        cpu::for_each_site(run_.geometry, [&](const coordinate& site) { x(site) = x(site) + phi(site); });
+      }
+      residual.add(textbook::even_system_residual(x, source, end, w, false, run_.world), tolerance);
     }
   run_.result.checks.add("systems of the last force, by the textbook", residual.value, residual.tolerance);
 }
@@ -174,17 +180,17 @@ void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_chan
     const quark_pairs& quarks = *action.quarks;
     numbers += 12.0 * quarks.factors() * quarks.pairs;
     if (action.has_determinant())
-      total -= 2.0 * quarks.pairs * textbook::log_determinant_change(end, kept_->start, quarks.action, run_.world);
+      total -= 2.0 * quarks.pairs * textbook::log_determinant_change(end, kept_->start, quarks, run_.world);
     for (int k = 0; k < quarks.factors(); ++k)
       for (int pair = 0; pair < quarks.pairs; ++pair) {
         spinor_configuration phi(run_.geometry), before(run_.geometry), after(run_.geometry);
         state.get(k, factor_vectors::pseudofermion, pair, phi);
         state.get(k, factor_vectors::start, pair, before);
         state.get(k, factor_vectors::end, pair, after);
-        residual.add(textbook::even_system_residual(after, textbook::gamma5_of_even(phi), end, quarks.action,
-                                                    quarks.mu(k), false, run_.world),
+        residual.add(textbook::even_system_residual(after, textbook::source_of_action(phi, quarks, k), end,
+                                                    textbook::operator_of(quarks, k), false, run_.world),
                      10.0 * action.action_tolerance);
-        total += quarks.weight(k) * textbook::even_norm_change(after, before, run_.world);
+        total += textbook::factor_action_change(after, before, phi, quarks.is_last(k), run_.world);
       }
     checks.add("systems of the end, by the textbook", residual.value, residual.tolerance);
   }
