@@ -136,6 +136,10 @@ def has_clover_term(report):
     return count(report, "clover_spatial") != 0 or count(report, "clover_temporal") != 0
 
 
+def keeps_store(report):
+    return bool(report["parameters"].get("store"))
+
+
 def judges_averages(report):
     return len(report["observables"].get("dh", [])) >= 50
 
@@ -213,7 +217,14 @@ ROWS = [
     ("hmc", (1, 6), r"trajectories with the dH of another", always, EXACT),
     ("hmc", (1, 6), r"accept steps that r < exp\(-dH\) does not explain", always, EXACT),
     ("hmc", (1, 6), r"trajectories whose links moved and were not accepted, or the reverse", always, EXACT),
+    ("hmc", (1, 6), r"trajectories of this run that the history has not, or has not as they were made", always, EXACT),
+    ("hmc", (1, 6), r"plaquette of the last links, by the CPU library", has_trajectories, 1e-12),
+    ("hmc", (1, 6), r"lists of the report and lines of the table that are not those of the history", always, EXACT),
+    ("hmc", (1, 6), r"averages of the report, from the history", has_trajectories, 1e-12),
+    ("hmc", (1, 6), r"links of the store, read again", keeps_store, EXACT),
+    ("hmc", (1, 6), r"history of the store, read again", keeps_store, EXACT),
     ("hmc", (1, 6), r"<exp\(-dH\)> = 1, in its errors", judges_averages, 4.5),
+    ("hmc", (1, 6), r"acceptance = erfc\(sqrt\(var/8\)\), in its errors", judges_averages, 4.5),
     ("hmc", (1, 6), r"<dH> = var/2, in its errors", judges_averages, 4.5),
     ("hmc", (1, 6), r"momenta of the drawn trajectory", has_trajectories, 3e-14),
     ("hmc", (1, 6), r"noise of pseudofermions", of_trajectory_with_quarks, 3e-14),
@@ -331,6 +342,12 @@ def chain_faults(report):
     if dh and not abs(number(found["acceptance"]) - sum(accepted) / len(accepted)) <= 1e-9:
         faults.append(f"acceptance {found['acceptance']}, and accept steps give {sum(accepted) / len(accepted):.6g}")
     faults += [f"plaquette {p} of a trajectory is impossible" for p in plaquettes if not abs(number(p)) <= 1.0 + 1e-9][:1]
+    judged = found.get("judged", {})
+    made, drawn = judged.get("made", 0), judged.get("drawn", [])
+    first = judged.get("earlier_trajectories", 0)
+    if judged and (first + made != len(dh) or not all(first < n <= first + made for n in drawn) or len(set(drawn)) < len(drawn) or
+                   not abs(number(judged["chance_of_each"]) * made - len(drawn)) <= 1e-9):
+        faults.append(f"{len(dh)} trajectories, and judged: {judged}")
     for n in range(1, len(dh)):
         if (plaquettes[n] != plaquettes[n - 1]) != accepted[n]:
             return faults + [f"trajectory {n + 1}: its accept step and its plaquette contradict each other"]

@@ -3,32 +3,33 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
+
+#include "miniapps/hmc/history_checks.hpp"
 
 namespace plaquette {
 
 namespace {
 
-struct averages {
-  double plaquette = 0.0, dh = 0.0, exponential = 0.0, accepted = 0.0, plaquette_error = 0.0;
-};
-
-/// Errors are those of independent trajectories: blocks are for an analysis of a long chain.
-averages averages_of(const chain_state& state) {
-  averages a;
-  const double count = state.trajectories_done();
-  double squares = 0.0;
+json_document averages_of(const chain_state& state) {
+  const double count = std::max(state.trajectories_done(), 1);
+  double plaquette = 0.0, dh = 0.0, exponential = 0.0, accepted = 0.0;
+  std::vector<double> plaquettes;
   for (const trajectory_record& t : state.history) {
-    a.plaquette += t.plaquette / count;
-    squares += t.plaquette * t.plaquette / count;
-    a.dh += t.dh / count;
-    a.exponential += std::exp(-t.dh) / count;
-    a.accepted += (t.accepted ? 1.0 : 0.0) / count;
+    plaquettes.push_back(t.plaquette);
+    plaquette += t.plaquette / count;
+    dh += t.dh / count;
+    exponential += std::exp(-t.dh) / count;
+    accepted += (t.accepted ? 1.0 : 0.0) / count;
   }
-  if (count > 1) a.plaquette_error = std::sqrt(std::max(squares - a.plaquette * a.plaquette, 0.0) / (count - 1));
-  return a;
+  return {{"acceptance", accepted},
+          {"plaquette", plaquette},
+          {"plaquette_error", blocked_error(plaquettes)},
+          {"dh", dh},
+          {"exponential", exponential}};
 }
 
 /// Returns cells of the table, empty ones if nothing was measured. Without a t0 its cell is empty.
@@ -66,13 +67,15 @@ void print_trajectory(int number, const trajectory_record& t) {
              t.seconds);
 }
 
-void print_chain(const chain_state& state, const hmc_options& options) {
+void print_chain(const report& result, const chain_state& state, const hmc_options& options) {
   if (state.history.empty()) return;
-  const averages a = averages_of(state);
+  const json_document& averages = result.observables.at("averages");
+  const auto at = [&](const char* name) { return averages.at(name).get<double>(); };
   fmt::print(
       "\nchain      {} trajectories of {:g}: accepted {:.3f}, plaquette {:.8f} +- {:.2g}, <dH> {:.4g}, <exp(-dH)> "
       "{:.4g}\n",
-      state.trajectories_done(), options.plan.tau, a.accepted, a.plaquette, a.plaquette_error, a.dh, a.exponential);
+      state.trajectories_done(), options.plan.tau, at("acceptance"), at("plaquette"), at("plaquette_error"), at("dh"),
+      at("exponential"));
   const std::vector<std::string> names = term_names(options.action);
   const trajectory_record& last = state.history.back();
   for (std::size_t n = 0; n < names.size() && n < last.forces.size(); ++n)
@@ -104,7 +107,7 @@ std::string history_table(const chain_state& state, const hmc_options& options) 
 }
 
 void note_chain(report& result, const chain_state& state, const hmc_options& options, int first) {
-  const averages a = averages_of(state);
+  const json_document averages = averages_of(state);
   std::vector<double> seconds;
   json_document dh = json_document::array(), plaquettes = dh, accepted = dh, forces = json_document::object();
   for (int n = 0; n < state.trajectories_done(); ++n) {
@@ -126,7 +129,8 @@ void note_chain(report& result, const chain_state& state, const hmc_options& opt
       {"dh", dh},
       {"accepted", accepted},
       {"plaquette", plaquettes},
-      {"acceptance", a.accepted},
+      {"acceptance", averages["acceptance"]},
+      {"averages", averages},
       {"forces", forces},
       {"seconds_a_trajectory",
        {{"min", median.min}, {"median", median.median}, {"max", median.max}, {"samples", median.samples}}}};

@@ -13,11 +13,15 @@
 #include "common/hmc/trajectory.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/gauge_file.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/hmc/chain_measurement.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
+#include "miniapps/hmc/history_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/hmc_trials.hpp"
 #include "miniapps/hmc/trajectory_judge.hpp"
+#include "miniapps/shared/clock_draw.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 
 namespace plaquette {
@@ -38,13 +42,16 @@ struct chain_run {
   }
 };
 
-void store(chain_run& run, bool is_finished) {
-  if (run.options.store.empty() || (!is_finished && run.stored_at == run.state.trajectories_done())) return;
+bool is_stored(const chain_run& run) {
+  return run.options.store.empty() || run.stored_at == run.state.trajectories_done();
+}
+
+void store(chain_run& run, const gauge_configuration& links, bool is_finished) {
   enter_stage("writing the state of the chain");
   chain_state kept = run.state;
   kept.unfinished_files =
       is_finished ? std::vector<std::string>{} : absolute_paths({run.options.history, run.options.shared.json});
-  write_chain(run.options.store, run.md->links(), kept, parameters_of_chain(run.options), run.app.world);
+  write_chain(run.options.store, links, kept, parameters_of_chain(run.options), run.app.world);
   run.stored_at = run.state.trajectories_done();
   enter_stage("the trajectories");
 }
@@ -152,36 +159,89 @@ void do_trajectories(chain_run& run, trajectory_judge& judge) {
   while (run.state.trajectories_done() < run.options.trajectories && !run.app.control.should_stop()) {
     if (!do_one_trajectory(run, judge)) break;
     save_configuration(run);
-    if (run.state.trajectories_done() % run.options.store_every == 0) store(run, false);
+    if (run.state.trajectories_done() % run.options.store_every == 0 && !is_stored(run))
+      store(run, run.md->links(), false);
     run.app.progress.update(static_cast<double>(run.state.trajectories_done()) / run.options.trajectories,
                             fmt::format("trajectory {}", run.state.trajectories_done()));
   }
-  store(run, false);
+  if (!is_stored(run)) store(run, run.md->links(), false);
 }
 
-/// Links that a chain goes on from are those that its last trajectory left.
-void check_start(chain_run& run) {
+/// Links that a chain goes on from are those that its last trajectory left. Throws input_error if they are others.
+void check_start(chain_run& run, const gauge_input& start) {
   const double found = run.md->measure_plaquettes().average;
   if (run.state.history.empty()) {
     run.state.start_plaquette = found;
     return;
   }
+  const std::uint64_t sum = sum_of_links(start.links, run.app.world);
+  if (sum != run.state.links_sum && !run.options.shared.reunitarise)
+    throw input_error(
+        fmt::format("{}: expected the links that the chain left, of sum {:016x}, found others, of {:016x}",
+                    printable(run.options.store), run.state.links_sum, sum));
   run.app.result.checks.add("plaquette of the links that the chain goes on from",
                             std::abs(found - run.state.history.back().plaquette), 1e-13);
 }
 
-void judge_run(chain_run& run, trajectory_judge& judge) {
+/// Reads configurations of the output again, one of this run and one of an earlier run, both drawn: their plaquettes
+/// stand in the history. Those of this run must be there.
+void check_configurations(chain_run& run) {
+  const hmc_options& options = run.options;
+  if (options.output.empty()) return;
+  std::vector<int> of_this_run, earlier;
+  for (int n = options.save_every; n <= run.state.trajectories_done(); n += options.save_every) {
+    if (n > run.first)
+      of_this_run.push_back(n);
+    else if (checkpoint_exists(path_of(options, n)))
+      earlier.push_back(n);
+  }
+  for (const bool is_earlier : {false, true}) {
+    const std::vector<int>& all = is_earlier ? earlier : of_this_run;
+    std::uint64_t there = all.size();  // as the first rank sees files
+    run.app.world.broadcast(std::as_writable_bytes(std::span(&there, 1)), 0);
+    if (there == 0) continue;
+    int number = all.empty() ? 0 : all[draw_by_clock(there, run.app.world) % all.size()];
+    run.app.world.broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+    const loaded_gauge found = read_gauge(path_of(options, number), run.app.geometry, run.app.world, {.drifted = true});
+    const double expected = run.state.history[static_cast<std::size_t>(number - 1)].plaquette;
+    run.app.note_draw("configuration", static_cast<std::uint64_t>(number));
+    run.app.result.checks.add(
+        fmt::format("plaquette of a written configuration{}", is_earlier ? " of an earlier run" : ""),
+        std::abs(cpu::measure_plaquettes(found.links, run.app.world).average - expected), 1e-12);
+  }
+}
+
+/// What the store has is what the run has.
+void check_store(chain_run& run, const gauge_configuration& links) {
+  const std::string& path = run.options.store;
+  const loaded_gauge found = read_gauge(path, run.app.geometry, run.app.world, {.drifted = true});
+  verification& checks = run.app.result.checks;
+  checks.add("links of the store, read again", cpu::rms_distance(found.links, links, run.app.world), 0.0);
+  const chain_state kept = read_chain(path, run.options);
+  checks.add("history of the store, read again",
+             sums_of_history(kept) == sums_of_history(run.state) && kept.start_plaquette == run.state.start_plaquette);
+}
+
+void judge_run(chain_run& run, trajectory_judge& judge, const gauge_configuration& links) {
   verification& checks = run.app.result.checks;
   checks.add("links in SU(3)", run.md->distance_from_su3(), 1e-10);
-  const std::string remark = check_history(checks, run.state, run.options);
+  judge.check_offered(run.state, run.first);
+  if (!run.state.history.empty())
+    checks.add("plaquette of the last links, by the CPU library",
+               std::abs(cpu::measure_plaquettes(links, run.app.world).average - run.state.history.back().plaquette),
+               1e-12);
+  const std::string remark = check_history(checks, run.state, run.options, run.app.geometry.global());
   if (run.app.is_root() && !remark.empty()) fmt::print("remark     {}\n", remark);
   if (run.app.control.stopped()) return;
+  check_configurations(run);
   judge.judge(*run.md);
   check_companion(
       run.app, run.options,
-      [&run](const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action) {
-        return run.app.device->make_molecular_dynamics(geometry, communicator(), links, action);
+      [&run](const lattice_geometry& geometry, const gauge_configuration& companion, const hybrid_action& action) {
+        return run.app.device->make_molecular_dynamics(geometry, communicator(), companion, action);
       });
+  if (run.app.is_root() && run.state.trajectories_done() > run.first)
+    fmt::print("judged     {}\n", judge.describe_judged(run.first));
 }
 
 /// Says where kappa is beyond the critical one of the links of the start, or of any: 1/8 on free links, 1/4 at beta 0.
@@ -285,25 +345,27 @@ exit_status hmc_program::body(app_run& app) {
   };
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
   chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};
-  check_start(run);
+  check_start(run, start);
   if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(app, options_, *run.md); });
   trajectory_judge judge(app, options_);
   do_trajectories(run, judge);
   const bool was_stopped = app.control.stopped();
   const gauge_configuration links = run.md->links();
+  const std::string table = history_table(run.state, options_);
   if (!options_.history.empty() && app.is_root())
-    write_file_atomically(options_.history, history_table(run.state, options_), run.if_there(options_.history));
-  judge_run(run, judge);
+    write_file_atomically(options_.history, table, run.if_there(options_.history));
+  judge_run(run, judge, links);
   note_chain(app.result, run.state, options_, run.first);
+  app.result.observables["judged"] = judge.judged(run.first);
+  check_reported(app.result, run.state, table);
+  if (!was_stopped && !options_.store.empty()) {
+    store(run, links, true);
+    check_store(run, links);
+  }
   app.control.note_stop(app.result.checks);
   app.progress.clear();
-  if (app.is_root()) print_chain(run.state, options_);
-  const exit_status status = app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);
-  if (!was_stopped && !options_.store.empty()) {
-    run.md->set_links(links);
-    store(run, true);
-  }
-  return status;
+  if (app.is_root()) print_chain(app.result, run.state, options_);
+  return app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
 }  // namespace plaquette

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "common/app/draw.hpp"
@@ -49,19 +49,57 @@ spinor_configuration noise(const app_run& run, std::uint64_t seed, std::uint64_t
   return eta;
 }
 
+/// Returns numbers 0, 1, ..., length - 1, 0, 1, ... in an order that is drawn.
+std::array<int, trajectory_judge::judged_links> drawn_order(int length, const communicator& world) {
+  std::array<int, trajectory_judge::judged_links> order{};
+  const std::uint64_t first = draw_by_clock(static_cast<std::uint64_t>(length), world);
+  for (std::size_t n = 0; n < order.size(); ++n)
+    order[n] = static_cast<int>((first + n) % static_cast<std::uint64_t>(length));
+  for (std::size_t n = order.size() - 1; n > 0; --n) std::swap(order[n], order[draw_by_clock(n + 1, world)]);
+  return order;
+}
+
+struct drawn_link {
+  coordinate at;
+  int mu;
+};
+
+/// Draws links such that every slice of up to as many has one of them.
+std::vector<drawn_link> drawn_links(const app_run& run) {
+  std::vector<drawn_link> links(trajectory_judge::judged_links);
+  for (int mu = 0; mu <= dimensions; ++mu) {
+    const auto order = drawn_order(mu < dimensions ? run.geometry.global()[mu] : dimensions, run.world);
+    for (std::size_t n = 0; n < links.size(); ++n) (mu < dimensions ? links[n].at[mu] : links[n].mu) = order[n];
+  }
+  return links;
+}
+
 }  // namespace
 
+int trajectory_judge::slots(const lattice_geometry& geometry) {
+  extents padded = geometry.local();
+  for (int& length : padded) length += 2;
+  const double both = 2.0 * static_cast<double>(volume(padded)) * sizeof(site_links);
+  return std::clamp(static_cast<int>(bytes / both), 1, most_kept);
+}
+
 void trajectory_judge::offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record) {
-  if (draw_by_clock(++offered_, run_.world) != 0) return;
-  kept_.emplace(kept_trajectory{number, record, state.links_of_start(), state.links()});
+  offered_.push_back({number, record.dh, record.plaquette, record.accepted});
+  seconds_ += record.seconds;
+  const auto most = static_cast<std::size_t>(slots(run_.geometry));
+  const std::size_t at = waiting_.size() < most ? waiting_.size() : draw_by_clock(offered_.size(), run_.world);
+  if (at >= most) return;
+  kept_trajectory taken{number, record, state.links_of_start(), state.links()};
+  if (at == waiting_.size())
+    waiting_.push_back(std::move(taken));
+  else
+    waiting_[at] = std::move(taken);
 }
 
 void trajectory_judge::judge_start(molecular_dynamics& state) {
-  verification& checks = run_.result.checks;
   const hybrid_action& action = options_.action;
   momenta_ = textbook::momenta(run_.geometry, action.seed, kept_->number, run_.world);
-  checks.add("momenta of the drawn trajectory", cpu::rms_distance(state.momenta(), *momenta_, run_.world),
-             64.0 * roundoff);
+  add("momenta of the drawn trajectory", cpu::rms_distance(state.momenta(), *momenta_, run_.world), 64.0 * roundoff);
   if (!action.quarks) return;
   const quark_pairs& quarks = *action.quarks;
   worst_of_several noise_error, residual;
@@ -82,22 +120,15 @@ void trajectory_judge::judge_start(molecular_dynamics& state) {
                                                   run_.world),
                    10.0 * action.action_tolerance);
     }
-  checks.add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
-  checks.add("systems of the heat bath, by the textbook", residual.value, residual.tolerance);
+  add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
+  add("systems of the heat bath, by the textbook", residual.value, residual.tolerance);
 }
 
 void trajectory_judge::judge_forces(molecular_dynamics& state) {
   const hybrid_action& action = options_.action;
   const std::vector<std::string> names = term_names(action);
-  const std::int64_t links = dimensions * run_.geometry.global_volume();
   // On cold links the gauge force is zero but for rounding: 1e-10 of this.
   constexpr double rounding = 1e-3;
-  std::vector<std::int64_t> drawn;
-  for (int n = 0; n < std::min<std::int64_t>(judged_links, links); ++n) {
-    const std::uint64_t number = drawn_number(run_.world);
-    drawn.push_back(static_cast<std::int64_t>(number % static_cast<std::uint64_t>(links)));
-    if (n == 0) run_.note_draw("first link whose force was compared", number);
-  }
   for (int term = 0; term < std::ssize(names); ++term) {
     const gauge_configuration force = state.force(term, action.action_tolerance);
     const int factor = term - first_factor_term(action);
@@ -109,9 +140,7 @@ void trajectory_judge::judge_forces(molecular_dynamics& state) {
       state.get(factor, factor_vectors::force_y, pair, y.emplace_back(run_.geometry));
     }
     double difference = 0.0, size = 0.0;
-    for (const std::int64_t link : drawn) {
-      const coordinate at = coordinate_of(link / dimensions, run_.geometry.global());
-      const int mu = static_cast<int>(link % dimensions);
+    for (const auto& [at, mu] : drawn_links(run_)) {
       textbook::link_derivatives expected{};
       const auto add = [&](const textbook::link_derivatives& more, double weight) {
         for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += weight * more[k];
@@ -131,8 +160,7 @@ void trajectory_judge::judge_forces(molecular_dynamics& state) {
         if (std::isnan(found[k])) difference = found[k];
       }
     }
-    run_.result.checks.add(
-        fmt::format("force {} at {} drawn links, by the textbook", names[static_cast<std::size_t>(term)], drawn.size()),
+    add(fmt::format("force {} at {} drawn links, by the textbook", names[static_cast<std::size_t>(term)], judged_links),
         difference / std::max(size, rounding), 1e-10);
   }
 }
@@ -165,12 +193,11 @@ void trajectory_judge::judge_last_force(molecular_dynamics& state) {
       }
       residual.add(textbook::even_system_residual(x, source, end, w, false, run_.world), tolerance);
     }
-  run_.result.checks.add("systems of the last force, by the textbook", residual.value, residual.tolerance);
+  add("systems of the last force, by the textbook", residual.value, residual.tolerance);
 }
 
 void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_change& change) {
   const hybrid_action& action = options_.action;
-  verification& checks = run_.result.checks;
   const gauge_configuration end = state.links();
   double total = textbook::kinetic_change(state.momenta(), *momenta_, run_.world) +
                  textbook::gauge_action_change(end, kept_->start, action.gauge, run_.world);
@@ -192,11 +219,11 @@ void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_chan
                      10.0 * action.action_tolerance);
         total += textbook::factor_action_change(after, before, phi, quarks.is_last(k), run_.world);
       }
-    checks.add("systems of the end, by the textbook", residual.value, residual.tolerance);
+    add("systems of the end, by the textbook", residual.value, residual.tolerance);
   }
   const double sites = static_cast<double>(run_.geometry.global_volume());
-  checks.add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
-             1e3 * roundoff * numbers * sites + 1e-9);
+  add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
+      1e3 * roundoff * numbers * sites + 1e-9);
 }
 
 /// Momenta are turned round, and the same operations lead back.
@@ -209,15 +236,29 @@ void trajectory_judge::judge_way_back(molecular_dynamics& state) {
                                                                              : 10.0 * options_.action.force_tolerance);
   state.reverse();
   integrate(state, options_.plan);
-  run_.result.checks.add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world),
-                         tolerance);
+  add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world), tolerance);
 }
 
 void trajectory_judge::judge(molecular_dynamics& state) {
-  if (!kept_) return;
-  verification& checks = run_.result.checks;
-  run_.begin("judging of a trajectory");
-  run_.note_draw("trajectory", kept_->number);
+  if (offered_.empty()) return add("nothing was made: not judged", 1.0, 0.0);
+  run_.begin("judging of trajectories");
+  double spent = 0.0;
+  const double most = std::max(seconds, share * seconds_);
+  while (!waiting_.empty() && (judged_.empty() || spent < most) && !run_.control.should_stop()) {
+    const auto next = static_cast<std::ptrdiff_t>(draw_by_clock(waiting_.size(), run_.world));
+    kept_.emplace(std::move(waiting_[static_cast<std::size_t>(next)]));
+    waiting_.erase(waiting_.begin() + next);
+    run_.note_draw("trajectory", kept_->number);
+    const stopwatch watch;
+    judge_kept(state);
+    judged_.push_back(kept_->number);
+    spent += watch.seconds();
+    run_.world.maximum({&spent, 1});
+  }
+  run_.progress.clear();
+}
+
+void trajectory_judge::judge_kept(molecular_dynamics& state) {
   state.set_links(kept_->start);
   run_.world.barrier();
   const stopwatch watch;
@@ -230,8 +271,8 @@ void trajectory_judge::judge(molecular_dynamics& state) {
   for (std::size_t n = 0; n < drawn; ++n) operate(state, options_.plan, options_.plan.operations[n]);
   seconds += rest.seconds();
   run_.note_draw("operation", drawn);
-  checks.add("drawn operation of the drawn trajectory",
-             error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world), 1e-10);
+  add("drawn operation of the drawn trajectory",
+      error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world), 1e-10);
   const stopwatch last;
   for (std::size_t n = drawn + 1; n < options_.plan.operations.size(); ++n)
     operate(state, options_.plan, options_.plan.operations[n]);
@@ -240,60 +281,55 @@ void trajectory_judge::judge(molecular_dynamics& state) {
   seconds += last.seconds();
   run_.world.maximum({&seconds, 1});
   const double scale = static_cast<double>(run_.geometry.global_volume());
-  checks.add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_->record.dh),
-             1e3 * roundoff * scale + 1e-9);
+  add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_->record.dh),
+      1e3 * roundoff * scale + 1e-9);
   if (kept_->record.accepted)
-    checks.add("links of the drawn trajectory, made again", cpu::rms_distance(state.links(), kept_->end, run_.world),
-               1e-12);
+    add("links of the drawn trajectory, made again", cpu::rms_distance(state.links(), kept_->end, run_.world), 1e-12);
   else
-    checks.add("links of the drawn trajectory were put back", cpu::rms_distance(kept_->start, kept_->end, run_.world),
-               0.0);
+    add("links of the drawn trajectory were put back", cpu::rms_distance(kept_->start, kept_->end, run_.world), 0.0);
   // A trajectory that was made takes its time again. Ranks that share cores with others wait for a second now and then.
   constexpr double noise = 1.0;
-  checks.add("seconds of the drawn trajectory made again, against those of the run",
-             seconds / (kept_->record.seconds + noise), 30.0);
+  add("seconds of the drawn trajectory made again, against those of the run", seconds / (kept_->record.seconds + noise),
+      30.0);
   judge_last_force(state);
   judge_energy(state, change);
   judge_way_back(state);
-  run_.progress.clear();
 }
 
-std::string check_history(verification& checks, const chain_state& state, const hmc_options& options) {
-  constexpr double rounding = 1e-13;
-  int wrong = 0, unmoved = 0;
-  double before = state.start_plaquette, sum = 0.0, squares = 0.0, exponentials = 0.0, exponential_squares = 0.0;
-  for (int n = 0; n < state.trajectories_done(); ++n) {
-    const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
-    const double r = accept_number(options.action.seed, static_cast<std::uint64_t>(n));
-    wrong += is_accepted(t.dh, r) == t.accepted ? 0 : 1;
-    const double moved = std::abs(t.plaquette - before);  // putting links back into SU(3) moves it by roundings
-    unmoved += (t.accepted ? moved > rounding : moved == 0.0) ? 0 : 1;
-    before = t.plaquette;
-    sum += t.dh;
-    squares += t.dh * t.dh;
-    exponentials += std::exp(-t.dh);
-    exponential_squares += std::exp(-2.0 * t.dh);
+void trajectory_judge::check_offered(const chain_state& state, int first) const {
+  const auto made = static_cast<std::ptrdiff_t>(offered_.size());
+  std::ptrdiff_t off = std::abs(std::ssize(state.history) - first - made);
+  for (std::ptrdiff_t n = 0; n < made; ++n) {
+    const offered_trajectory& t = offered_[static_cast<std::size_t>(n)];
+    const auto at = static_cast<std::size_t>(first + n);
+    if (at >= state.history.size()) break;
+    const trajectory_record& r = state.history[at];
+    off += t.number == at && t.dh == r.dh && t.plaquette == r.plaquette && t.accepted == r.accepted ? 0 : 1;
   }
-  std::vector<double> sorted;
-  for (const trajectory_record& t : state.history)
-    if (t.dh != 0.0) sorted.push_back(t.dh);  // without any force it is 0
+  run_.result.checks.add("trajectories of this run that the history has not, or has not as they were made",
+                         static_cast<double>(off), 0.0);
+}
+
+json_document trajectory_judge::judged(int first) const {
+  json_document numbers = json_document::array();
+  for (const std::uint64_t number : judged_) numbers.push_back(number + 1);
+  const double made = static_cast<double>(offered_.size());
+  return {{"earlier_trajectories", first},
+          {"made", offered_.size()},
+          {"drawn", numbers},
+          {"chance_of_each", made > 0.0 ? static_cast<double>(judged_.size()) / made : 0.0}};
+}
+
+std::string trajectory_judge::describe_judged(int first) const {
+  std::vector<std::uint64_t> sorted = judged_;
   std::ranges::sort(sorted);
-  checks.add("trajectories with the dH of another",
-             std::ssize(sorted) - (std::ranges::unique(sorted).begin() - sorted.begin()), 0.0);
-  checks.add("accept steps that r < exp(-dH) does not explain", wrong, 0.0);
-  checks.add("trajectories whose links moved and were not accepted, or the reverse", unmoved, 0.0);
-  constexpr int enough = 50;
-  const double count = state.trajectories_done();
-  if (count < enough)
-    return fmt::format("<exp(-dH)>, <dH>: not judged, {} trajectories of {}", state.trajectories_done(), enough);
-  const double mean = exponentials / count,
-               error = std::sqrt(std::max(exponential_squares / count - mean * mean, 0.0) / count);
-  checks.add("<exp(-dH)> = 1, in its errors", std::abs(mean - 1.0) / error, 4.5);
-  const double average = sum / count, variance = squares / count - average * average;
-  // <dH> = var / 2: their difference has a variance of about (var + var^2 / 2) / count.
-  checks.add("<dH> = var/2, in its errors",
-             std::abs(average - 0.5 * variance) / std::sqrt((variance + 0.5 * variance * variance) / count), 4.5);
-  return {};
+  std::string numbers;
+  for (const std::uint64_t number : sorted) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", number + 1);
+  std::string text =
+      fmt::format("drawn {} of {} made in this run: one wrong trajectory is drawn with chance {:.2g}", numbers,
+                  offered_.size(), static_cast<double>(judged_.size()) / static_cast<double>(offered_.size()));
+  if (first > 0) text += fmt::format("; the {} before it by history alone", first);
+  return text;
 }
 
 }  // namespace plaquette

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A trajectory that is drawn after it was made, made again and judged by the textbook.
+/// Trajectories that are drawn after they were made, made again and judged by the textbook.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "common/hmc/trajectory.hpp"
 #include "miniapps/hmc/chain_store.hpp"
@@ -12,17 +14,35 @@
 
 namespace plaquette {
 
-/// Keeps one trajectory of a run: each with the same chance, drawn by the clock when it is done.
+/// Keeps a few trajectories of a run: each with the same chance, drawn by the clock when it is done. Keeps the numbers
+/// of all of them.
 class trajectory_judge {
  public:
   static constexpr int judged_links = 64;  ///< at which forces are compared
+  static constexpr int most_kept = 8;      ///< trajectories
+  /// Seconds for judging more than one of them, at least, and as a share of the seconds of all trajectories.
+  static constexpr double seconds = 2.0, share = 0.1;
+  static constexpr double bytes = 0x1p28;  ///< of the host, for links of more than one trajectory
 
   trajectory_judge(app_run& run, const hmc_options& options) : run_(run), options_(options) {}
 
-  /// Draws whether this trajectory replaces the one that is kept. Collective.
+  /// Returns how many trajectories of this lattice are kept at most.
+  static int slots(const lattice_geometry& geometry);
+
+  /// Draws whether this trajectory takes the place of one that is kept. Collective.
   void offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record);
-  /// Makes the kept trajectory again, compares, and adds the checks. There is none without a trajectory. Collective.
+  /// Makes kept trajectories again, compares, and adds the checks, each with the value of the worst one. The first is
+  /// always judged, more within their share of the time. Adds a check that fails if no trajectory was offered.
+  /// Collective.
   void judge(molecular_dynamics& state);
+  /// Adds the check that the history has all trajectories of this run, as they were offered, and no others.
+  /// \param first  trajectory of this run
+  void check_offered(const chain_state& state, int first) const;
+
+  /// Returns what was judged in this run, for the report.
+  json_document judged(int first) const;
+  /// Returns the same as a sentence.
+  std::string describe_judged(int first) const;
 
  private:
   struct kept_trajectory {
@@ -30,7 +50,16 @@ class trajectory_judge {
     trajectory_record record;
     gauge_configuration start, end;
   };
+  struct offered_trajectory {
+    std::uint64_t number;
+    double dh, plaquette;
+    bool accepted;
+  };
 
+  void add(const std::string& name, double value, double tolerance) {
+    run_.result.checks.keep_worse({name, value, tolerance});
+  }
+  void judge_kept(molecular_dynamics& state);
   void judge_start(molecular_dynamics& state);
   void judge_forces(molecular_dynamics& state);
   void judge_last_force(molecular_dynamics& state);
@@ -39,13 +68,12 @@ class trajectory_judge {
 
   app_run& run_;
   const hmc_options& options_;
-  std::uint64_t offered_ = 0;
-  std::optional<kept_trajectory> kept_;
-  std::optional<gauge_configuration> momenta_;  ///< of the start, by the textbook
+  double seconds_ = 0.0;  ///< of all trajectories that were offered
+  std::vector<offered_trajectory> offered_;
+  std::vector<kept_trajectory> waiting_;
+  std::vector<std::uint64_t> judged_;           ///< their numbers
+  std::optional<kept_trajectory> kept_;         ///< the one that is judged now
+  std::optional<gauge_configuration> momenta_;  ///< of its start, by the textbook
 };
-
-/// Adds the checks of a whole history: accept steps, links that changed if and only if they were accepted, and averages
-/// from 50 trajectories on. Returns a line on what was not judged, or nothing.
-std::string check_history(verification& checks, const chain_state& state, const hmc_options& options);
 
 }  // namespace plaquette

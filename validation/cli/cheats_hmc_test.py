@@ -26,10 +26,12 @@ class HmcCheats(CommandLineTest):
             return run(*arguments, program=PROGRAM, **options)
 
     def fails(self, cheat, check, *arguments, **options):
+        """A check, or each of several, fails."""
         result = self.run_as(cheat, *arguments, **options)
         self.assertEqual(result.status, FAILED, f"{cheat}\n{result.out}{result.err}")
         failed = [line for line in result.out.splitlines() if line.endswith("FAILED")]
-        self.assertTrue(any(line.startswith(check) for line in failed), f"{cheat}: {failed}")
+        for name in [check] if isinstance(check, str) else check:
+            self.assertTrue(any(line.startswith(name) for line in failed), f"{cheat}: {name} is not in {failed}")
         self.assertIn("VERIFIED   FAILED", result.out)
 
     def passes(self, *arguments, **options):
@@ -78,6 +80,40 @@ class HmcCheats(CommandLineTest):
     def test_a_determinant_that_is_left_out(self):
         self.fails("no-determinant", "dH of the drawn trajectory, by the textbook", *QUARKS)
 
+    def test_momenta_that_are_a_hundredth_too_small(self):
+        self.fails("small-momenta", "momenta of the drawn trajectory", *LINKS, "--trajectories", "1")
+
+    def test_a_force_that_is_zero_on_a_time_slice(self):
+        short = [*LINKS, "--tau", "0.02", "--trajectories", "1"]
+        self.fails("one-slice", ("force gauge at 64 drawn links", "companion: force gauge"), *short)
+
+    def test_a_clover_force_without_the_trace_of_what_it_inserts(self):
+        self.fails("no-trace", ("force det at 64 drawn links", "force light at 64 drawn links", "companion: force det",
+                                "companion: force light"), *QUARKS)
+
+    @on_cpu
+    def test_a_dh_that_is_too_large(self):
+        self.fails("large-dh", ("dH of the drawn trajectory, by", "<exp(-dH)>", "<dH>", "acceptance"), *LINKS,
+                   "--trajectories", "50")
+        self.passes(*LINKS, "--trajectories", "50")
+
+    @on_cpu
+    def test_one_trajectory_that_is_not_whole(self):
+        # Both are judged: they are short.
+        self.fails("one-drift", "dH of the drawn trajectory, made again", *LINKS, "--trajectories", "2")
+
+    def test_rejected_trajectories_that_are_left_out(self):
+        coarse = [*replaced(LINKS, "--integrator", "leapfrog:3(gauge)"), "--trajectories", "4"]
+        self.fails("no-rejected", "lists of the report and lines of the table", *coarse)
+
+    def test_links_of_another_run_in_the_store(self):
+        arguments = [*LINKS, "--trajectories", "2", "--store", self.path("store")]
+        self.fails("other-links", "links of the store, read again", *arguments)
+        going_on = self.run_as("", *replaced(arguments, "--trajectories", "3"))
+        self.assertIn("expected the links that the chain left", going_on.err)
+        self.fails("other-links", "plaquette of a written configuration", *LINKS, "--trajectories", "2", "--output",
+                   self.path("links"), "--save-every", "1", "--format", "ildg")
+
     @on_cpu
     def test_systems_that_are_not_solved(self):
         self.fails("loose", "systems of the last force", *QUARKS)
@@ -87,6 +123,13 @@ class HmcCheats(CommandLineTest):
         self.passes(*LINKS, "--trajectories", "2", ranks=2)
         self.fails("no-trajectory", "trajectories whose links moved", *LINKS, "--trajectories", "2", ranks=2)
         self.fails("heavier", "systems of the end", *QUARKS, ranks=2)
+        self.fails("no-trace", "force light at 64 drawn links", *QUARKS, ranks=2)
+        self.fails("small-momenta", "momenta of the drawn trajectory", *LINKS, "--trajectories", "1", ranks=2)
+        self.fails("one-slice", "force gauge at 64 drawn links", *LINKS, "--tau", "0.02", "--trajectories", "1", ranks=2)
+        self.fails("other-links", "links of the store, read again", *LINKS, "--trajectories", "1", "--store", self.path("s"),
+                   ranks=2)
+        self.fails("no-rejected", "lists of the report", *replaced(LINKS, "--integrator", "leapfrog:3(gauge)"),
+                   "--trajectories", "4", ranks=2)
 
 
 if __name__ == "__main__":

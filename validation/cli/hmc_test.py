@@ -8,9 +8,10 @@ import signal
 import struct
 import time
 import unittest
+import zlib
 
 import harness
-from harness import INTERRUPTED, MPIEXEC, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, replaced
+from harness import FAILED, INTERRUPTED, MPIEXEC, SCHEMA, SUCCESS, UNUSABLE, CommandLineTest, replaced
 from json_schema import errors
 from validate_test import signed, validate
 
@@ -168,6 +169,120 @@ class Refusals(HmcTest):
         self.assertIn("no LIME file", self.refused(*LINKS, "--trajectories", 1, "--store", self.path("text")))
 
 
+def lime_records(data):
+    """Records of a LIME file: heads of 144 bytes, and data."""
+    at, records = 0, []
+    while at < len(data):
+        length, = struct.unpack(">Q", data[at + 8:at + 16])
+        records.append((data[at:at + 144], data[at + 144:at + 144 + length]))
+        at += 144 + (length + 7) // 8 * 8
+    return records
+
+
+def state_in(record):
+    """The JSON text behind the checksum."""
+    return record.decode("ascii").rstrip("\0").partition("\n")[2]
+
+
+def sums_of(start, history):
+    """The sums of a history, as the store has them."""
+    total, sums = zlib.crc32(struct.pack("<d", start)), []
+    for n, t in enumerate(history):
+        total = zlib.crc32(struct.pack("<QddQ", n + 1, t["dh"], t["plaquette"], t["accepted"]), total)
+        sums.append(f"{total:08x}")
+    return sums
+
+
+class Forgeries(HmcTest):
+    """A chain that goes on from a store which another hand has changed."""
+    COARSE = [*replaced(LINKS, "--integrator", "leapfrog:4(gauge)"), "--trajectories", 6, "--force"]
+
+    def rewritten(self, change, links_of=None):
+        """Changes the state of a store; links are those of another file if it is given."""
+        with open(self.path("honest"), "rb") as file:
+            records = lime_records(file.read())
+        if links_of:
+            with open(links_of, "rb") as file:
+                state = records[-1]
+                records = [*lime_records(file.read())[:-1], state]
+        with open(self.path("store"), "wb") as file:
+            for head, data in records:
+                if b"plaquette-chain" in head:
+                    text = state_in(data)
+                    state = json.loads(text)
+                    change(state)
+                    text = json.dumps(state)
+                    data = f"{zlib.crc32(text.encode('ascii')):08x}\n{text}".encode("ascii")
+                file.write(head[:8] + struct.pack(">Q", len(data)) + head[16:] + data + b"\0" * (-len(data) % 8))
+
+    def goes_on(self):
+        return run(*replaced(self.COARSE, "--trajectories", "7"), "--store", self.path("store"))
+
+    def test_a_history_that_was_changed(self):
+        self.made(*self.COARSE, "--store", self.path("honest"))
+        with open(self.path("honest"), "rb") as file:
+            state = json.loads(state_in(lime_records(file.read())[-1][1]))
+        history = state["history"]
+        self.assertEqual([t["sum"] for t in history], sums_of(state["start_plaquette"], history))
+        rejected = next(n for n, t in enumerate(history) if not t["accepted"])
+
+        def recomputed(state):
+            for t, n, total in zip(state["history"], range(1, 7), sums_of(state["start_plaquette"], state["history"])):
+                t.update(trajectory=n, sum=total)
+
+        def change(key, value, recompute):
+            def apply(state):
+                t = state["history"][rejected]
+                t[key] = value(t[key])
+                if recompute:
+                    recomputed(state)
+            return apply
+
+        def remove(state):
+            del state["history"][rejected]
+
+        changes = {"accepted": lambda accepted: not accepted, "dh": lambda dh: -1.0 - dh, "plaquette": lambda p: p + 1e-9}
+        for key, value in changes.items():
+            self.rewritten(change(key, value, False))
+            result = self.goes_on()
+            self.assertEqual(result.status, UNUSABLE, result.out)
+            self.assertIn(f"trajectory {rejected + 1} with the sum", result.err, key)
+        self.rewritten(remove)
+        self.assertIn("the history was changed", self.goes_on().err)
+        # One who knows the sums.
+        for key, check in (("accepted", "accept steps that"), ("dh", "accept steps that"), ("plaquette", "trajectories whose links")):
+            self.rewritten(change(key, changes[key], True))
+            result = self.goes_on()
+            self.assertEqual(result.status, FAILED, key + result.out + result.err)
+            self.assertRegex(result.out, rf"\n{check}.*FAILED", key)
+
+    def test_links_of_another_run(self):
+        self.made(*self.COARSE, "--store", self.path("honest"))
+        self.made(*replaced(self.COARSE, "--seed", "6"), "--store", self.path("other"))
+        self.rewritten(lambda state: None)
+        self.made(*replaced(self.COARSE, "--trajectories", "7"), "--store", self.path("store"))
+        self.rewritten(lambda state: None, self.path("other"))
+        result = self.goes_on()
+        self.assertEqual(result.status, UNUSABLE, result.out)
+        self.assertIn("expected the links that the chain left", result.err)
+
+    def test_a_configuration_of_an_earlier_run_that_is_another(self):
+        files = ["--output", self.path("links"), "--save-every", 6, "--store", self.path("store")]
+        self.made(*replaced(self.COARSE, "--seed", "6"), "--output", self.path("other"), "--save-every", 6)
+        self.made(*self.COARSE, *files)
+        os.replace(self.path("other.000006"), self.path("links.000006"))
+        result = run(*replaced(self.COARSE, "--trajectories", "7"), *files)
+        self.assertEqual(result.status, FAILED, result.out)
+        self.assertRegex(result.out, r"\nplaquette of a written configuration of an earlier run .*FAILED")
+
+    def test_a_run_that_makes_nothing_is_not_verified(self):
+        nothing = run(*replaced(self.COARSE, "--trajectories", "0"))
+        self.made(*self.COARSE, "--store", self.path("store"))
+        for result in (nothing, run(*self.COARSE, "--store", self.path("store"))):
+            self.assertEqual(result.status, FAILED, result.out)
+            self.assertRegex(result.last_line(), "VERIFIED   FAILED .*nothing was made: not judged")
+
+
 class Report(HmcTest):
     def test_the_report_meets_the_schema(self):
         self.made(*QUARKS, "--trajectories", 1, "--json", self.path("r.json"))
@@ -177,6 +292,8 @@ class Report(HmcTest):
         self.assertEqual(len(report["observables"]["dh"]), 1)
         self.assertEqual(report["parameters"]["twisted_masses"], [0.0, 0.4])
         self.assertIn("trajectory", [draw["of"] for draw in report["draws"]])
+        self.assertEqual(report["observables"]["judged"],
+                         {"earlier_trajectories": 0, "made": 1, "drawn": [1], "chance_of_each": 1.0})
         self.reports_without_a_check_are_refused(report)
 
     def judged(self, report):

@@ -14,6 +14,13 @@
 ///   no-determinant  log det A_oo has neither force nor action
 ///   other-noise     momenta and pseudofermions are those of another seed
 ///   loose           systems are solved to 1e-3
+///   no-trace        the clover force leaves out the trace of the matrices that it inserts
+///   one-slice       the force of the links is zero on the first slice in time
+///   small-momenta   momenta are 0.99 of what was drawn
+///   large-dh        dH is 0.5 larger than it is
+///   one-drift       a drift is left out in the second trajectory alone, once
+///   no-rejected     report and history leave out trajectories that were rejected
+///   other-links     the store has the links of another run
 ///   slow-clock      time goes half as fast
 #include <cstdlib>
 #include <memory>
@@ -21,8 +28,21 @@
 #include <utility>
 #include <vector>
 
+#include "common/io/gauge_file.hpp"
+#include "cpu_ref/dirac/fermion_force.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/gauge_force.hpp"
+#include "cpu_ref/gauge/link_arithmetic.hpp"
+#include "cpu_ref/gauge/momenta.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "miniapps/hmc/chain_store.hpp"
+#include "miniapps/hmc/hmc_report.hpp"
 #ifdef PLAQUETTE_WITH_GPU
+#include "gpu/dirac/fermion_force.hpp"
+#include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/gauge_force.hpp"
+#include "gpu/gauge/link_arithmetic.hpp"
+#include "gpu/gauge/momenta.hpp"
 #include "gpu/solvers.hpp"
 #endif
 
@@ -63,7 +83,7 @@ class cheating_dynamics final : public molecular_dynamics {
     honest_->set_pseudofermion(factor, pair, phi);
   }
   void drift(double step) override {
-    if (is_left_out()) return;
+    if (is_left_out() || (cheats_by("one-drift") && trajectory_ == 1 && !std::exchange(has_left_out_, true))) return;
     if (cheats_by("short-tau")) step *= 0.9;
     if (cheats_by("fewer-steps")) {
       if (waiting_ == 0.0) return void(waiting_ = step);
@@ -87,6 +107,7 @@ class cheating_dynamics final : public molecular_dynamics {
   energy_change change_of_energy() override {
     energy_change change = honest_->change_of_energy();
     if (is_left_out()) return {1e-9 * static_cast<double>(trajectory_), {}};
+    if (cheats_by("large-dh")) change.kinetic += 0.5;
     if (cheats_by("no-determinant")) change.terms[1] = 0.0;
     if (cheats_by("other-dh")) {
       if (!first_) first_ = std::make_unique<energy_change>(change);
@@ -119,9 +140,142 @@ class cheating_dynamics final : public molecular_dynamics {
   std::uint64_t trajectory_ = 0;
   double waiting_ = 0.0;  ///< a drift that was left out
   int kicks_ = 0;
+  bool has_left_out_ = false;
 };
 
+/// Returns momenta that have those of `before` on the first slice.
+gauge_configuration without_first_slice(gauge_configuration after, const gauge_configuration& before) {
+  for (std::int64_t n = 0; n < after.geometry().local_volume(); ++n)
+    if (after.geometry().to_global(after.geometry().local_coordinate(n))[3] == 0) after.at_site(n) = before.at_site(n);
+  return after;
+}
+
+void take_trace(su3<double>& m) {
+  const complex<double> third = (1.0 / 3.0) * trace(m);
+  for (int a = 0; a < colours; ++a) m(a, a) = m(a, a) - third;
+}
+
+chain_state without_rejected(chain_state state) {
+  if (cheats_by("no-rejected")) std::erase_if(state.history, [](const trajectory_record& t) { return !t.accepted; });
+  return state;
+}
+
 }  // namespace
+
+// ---- Forces and momenta
+
+#define PLAQUETTE_CPU_GAUGE_FORCE                                                                    \
+  "_ZN9plaquette3cpu15add_gauge_forceERNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKS6_RKNS_11loop_" \
+  "actionEdRKNS_12communicatorE"
+void honest_gauge_force(gauge_configuration&, const gauge_configuration&, const loop_action&, double,
+                        const communicator&) asm("__real_" PLAQUETTE_CPU_GAUGE_FORCE);
+void cheating_gauge_force(gauge_configuration&, const gauge_configuration&, const loop_action&, double,
+                          const communicator&) asm("__wrap_" PLAQUETTE_CPU_GAUGE_FORCE);
+void cheating_gauge_force(gauge_configuration& p, const gauge_configuration& links, const loop_action& action,
+                          double step, const communicator& comm) {
+  const gauge_configuration before = p;
+  honest_gauge_force(p, links, action, step, comm);
+  if (cheats_by("one-slice")) p = without_first_slice(p, before);
+}
+
+#define PLAQUETTE_CPU_CLOVER_FORCE                                                                     \
+  "_ZN9plaquette3cpu16add_clover_forceERNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKS6_RKNS0_10leaf_" \
+  "fieldEdRKNS_12communicatorE"
+void honest_clover_force(gauge_configuration&, const gauge_configuration&, const cpu::leaf_field&, double,
+                         const communicator&) asm("__real_" PLAQUETTE_CPU_CLOVER_FORCE);
+void cheating_clover_force(gauge_configuration&, const gauge_configuration&, const cpu::leaf_field&, double,
+                           const communicator&) asm("__wrap_" PLAQUETTE_CPU_CLOVER_FORCE);
+void cheating_clover_force(gauge_configuration& p, const gauge_configuration& links, const cpu::leaf_field& z,
+                           double step, const communicator& comm) {
+  cpu::leaf_field leaves = z;
+  if (cheats_by("no-trace"))
+    for (std::int64_t n = 0; n < z.geometry().local_volume(); ++n)
+      for (su3<double>& leaf : leaves(z.geometry().local_coordinate(n))) take_trace(leaf);
+  honest_clover_force(p, links, leaves, step, comm);
+}
+
+#define PLAQUETTE_CPU_MOMENTA "_ZN9plaquette3cpu15refresh_momentaERNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEEmm"
+void honest_momenta(gauge_configuration&, std::uint64_t, std::uint64_t) asm("__real_" PLAQUETTE_CPU_MOMENTA);
+void small_momenta(gauge_configuration&, std::uint64_t, std::uint64_t) asm("__wrap_" PLAQUETTE_CPU_MOMENTA);
+void small_momenta(gauge_configuration& p, std::uint64_t seed, std::uint64_t index) {
+  honest_momenta(p, seed, index);
+  if (cheats_by("small-momenta")) cpu::combine(p, 0.99, p, 0.0);
+}
+
+#ifdef PLAQUETTE_WITH_GPU
+#define PLAQUETTE_GPU_GAUGE_FORCE \
+  "_ZN9plaquette3gpu15add_gauge_forceERNS0_12matrix_fieldILi4EEERKS2_RKNS_11loop_actionEd"
+void honest_gauge_force(gpu::gauge_momenta&, const gpu::gauge_configuration&, const loop_action&,
+                        double) asm("__real_" PLAQUETTE_GPU_GAUGE_FORCE);
+void cheating_gauge_force(gpu::gauge_momenta&, const gpu::gauge_configuration&, const loop_action&,
+                          double) asm("__wrap_" PLAQUETTE_GPU_GAUGE_FORCE);
+void cheating_gauge_force(gpu::gauge_momenta& p, const gpu::gauge_configuration& links, const loop_action& action,
+                          double step) {
+  if (!cheats_by("one-slice")) return honest_gauge_force(p, links, action, step);
+  const gauge_configuration before = gpu::export_links(p);
+  honest_gauge_force(p, links, action, step);
+  gpu::assign(p, gpu::import_links(p.get_context(), without_first_slice(gpu::export_links(p), before)));
+}
+
+#define PLAQUETTE_GPU_CLOVER_FORCE "_ZN9plaquette3gpu16add_clover_forceERNS0_12matrix_fieldILi4EEERKS2_RKNS1_ILi6EEEd"
+void honest_clover_force(gpu::gauge_momenta&, const gpu::gauge_configuration&, const gpu::leaf_field&,
+                         double) asm("__real_" PLAQUETTE_GPU_CLOVER_FORCE);
+void cheating_clover_force(gpu::gauge_momenta&, const gpu::gauge_configuration&, const gpu::leaf_field&,
+                           double) asm("__wrap_" PLAQUETTE_GPU_CLOVER_FORCE);
+void cheating_clover_force(gpu::gauge_momenta& p, const gpu::gauge_configuration& links, const gpu::leaf_field& z,
+                           double step) {
+  if (cheats_by("no-trace")) {  // in tests the kernels are loops of the host, which reads their fields
+    const auto sites = gpu::leaf_field(z).sites();  // shares its storage
+    for (int parity = 0; parity < 2; ++parity)
+      for (std::int32_t i = 0; i < z.get_context().order().sites; ++i)
+        for (int plane = 0; plane < planes; ++plane) {
+          su3<double> leaf = sites.load(parity, i, plane);
+          take_trace(leaf);
+          sites.store(parity, i, plane, leaf);
+        }
+  }
+  honest_clover_force(p, links, z, step);
+}
+
+#define PLAQUETTE_GPU_MOMENTA "_ZN9plaquette3gpu15refresh_momentaERNS0_12matrix_fieldILi4EEEmm"
+void honest_momenta(gpu::gauge_momenta&, std::uint64_t, std::uint64_t) asm("__real_" PLAQUETTE_GPU_MOMENTA);
+void small_momenta(gpu::gauge_momenta&, std::uint64_t, std::uint64_t) asm("__wrap_" PLAQUETTE_GPU_MOMENTA);
+void small_momenta(gpu::gauge_momenta& p, std::uint64_t seed, std::uint64_t index) {
+  honest_momenta(p, seed, index);
+  if (cheats_by("small-momenta")) gpu::combine(p, 0.99, p, 0.0);
+}
+#endif
+
+// ---- What is reported and stored
+
+#define PLAQUETTE_NOTE_CHAIN "_ZN9plaquette10note_chainERNS_6reportERKNS_11chain_stateERKNS_11hmc_optionsEi"
+void honest_note(report&, const chain_state&, const hmc_options&, int) asm("__real_" PLAQUETTE_NOTE_CHAIN);
+void cheating_note(report&, const chain_state&, const hmc_options&, int) asm("__wrap_" PLAQUETTE_NOTE_CHAIN);
+void cheating_note(report& result, const chain_state& state, const hmc_options& options, int first) {
+  honest_note(result, without_rejected(state), options, first);
+}
+
+#define PLAQUETTE_TABLE "_ZN9plaquette13history_tableB5cxx11ERKNS_11chain_stateERKNS_11hmc_optionsE"
+std::string honest_table(const chain_state&, const hmc_options&) asm("__real_" PLAQUETTE_TABLE);
+std::string cheating_table(const chain_state&, const hmc_options&) asm("__wrap_" PLAQUETTE_TABLE);
+std::string cheating_table(const chain_state& state, const hmc_options& options) {
+  return honest_table(without_rejected(state), options);
+}
+
+#define PLAQUETTE_WRITE                                                                                        \
+  "_ZN9plaquette10write_ildgERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEERKNS_10site_fieldISt5array" \
+  "INS_3su3IdEELm4EEEERKNS_12communicatorERKNS_19gauge_write_optionsE"
+void honest_file(const std::string&, const gauge_configuration&, const communicator&,
+                 const gauge_write_options&) asm("__real_" PLAQUETTE_WRITE);
+void other_file(const std::string&, const gauge_configuration&, const communicator&,
+                const gauge_write_options&) asm("__wrap_" PLAQUETTE_WRITE);
+void other_file(const std::string& path, const gauge_configuration& links, const communicator& world,
+                const gauge_write_options& how) {
+  honest_file(path, cheats_by("other-links") ? cpu::random_configuration(links.geometry(), 8, world) : links, world,
+              how);
+}
+
+// ---- Molecular dynamics
 
 #define PLAQUETTE_CPU_DYNAMICS                                                                                   \
   "_ZN9plaquette3cpu23make_molecular_dynamicsERKNS0_7contextERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_" \
