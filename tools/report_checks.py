@@ -136,6 +136,11 @@ def has_clover_term(report):
     return count(report, "clover_spatial") != 0 or count(report, "clover_temporal") != 0
 
 
+def is_small(report):
+    """The lattice has at most 8^4 sites."""
+    return math.prod(report["parameters"]["lattice"]) <= 8 ** 4
+
+
 def keeps_store(report):
     return bool(report["parameters"].get("store"))
 
@@ -254,6 +259,14 @@ ROWS = [
     ("hmc", (1, 6), r"companion: every operation of a trajectory", always, 1e-10),
     ("hmc", (1, 6), r"companion: links after the way back", always, 1e-10),
     ("hmc", (1, 6), r"companion: half the step, (4|16) times nearer \(log2\)", always, 1.0),
+    ("hmc", (1, 6), r"last links: force gauge against its action", is_small, 1e-6),
+    ("hmc", (1, 6), r"last links: force det against its action", lambda r: is_small(r) and has_clover_term(r), 1e-6),
+    ("hmc", (1, 6), r"last links: force light against its action", lambda r: is_small(r) and has_quarks(r), 1e-6),
+    ("hmc", (1, 6), r"last links: force heavy against its action", lambda r: is_small(r) and has_factors(2)(r), 1e-6),
+    ("hmc", (1, 6), r"last links: force middle.* against its action", lambda r: is_small(r) and has_factors(3)(r), 1e-6),
+    ("hmc", (1, 6), r"last links: systems, by the textbook", lambda r: is_small(r) and has_quarks(r), 1e-11),
+    ("hmc", (1, 6), r"last links: links after the way back", is_small, 1e-10),
+    ("hmc", (1, 6), r"last links: half the step, (4|16) times nearer \(log2\)", is_small, 1.0),
     ("hmc", (1, 6), r"seconds by two clocks", always, 0.1),
 ]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Checks of a run's action and integrator on a small lattice, where all of it can be computed by the textbook.
+/// Checks of a run's action and integrator on small lattices, where all of it can be computed by the textbook.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@
 
 namespace plaquette {
 
-/// Makes molecular dynamics on a lattice that this rank has by itself, on the device of the run.
-using companion_maker = std::function<std::unique_ptr<molecular_dynamics>(
-    const lattice_geometry& geometry, const gauge_configuration& links, const hybrid_action& action)>;
+/// Makes molecular dynamics on the lattice of links that these ranks share, on the device of the run.
+using dynamics_of_lattice = std::function<std::unique_ptr<molecular_dynamics>(
+    const communicator& comm, const gauge_configuration& links, const hybrid_action& action)>;
 
 /// Does an operation, and returns how far links and momenta are from what they should be: the larger one of two root
 /// mean squares. What they should be, the CPU library computes of links, momenta and forces before. Collective in
@@ -25,6 +25,10 @@ double error_of_operation(molecular_dynamics& state, const md_plan& plan, const 
 /// Adds checks on 4^3x8 with links and momenta drawn now: every force against differences of the action, every
 /// operation of a trajectory, the order of the integrator, and the way back. Each rank makes them by itself.
 /// Collective.
-void check_companion(app_run& run, const hmc_options& options, const companion_maker& make);
+void check_companion(app_run& run, const hmc_options& options, const dynamics_of_lattice& make);
+
+/// Adds the same checks, but for single operations, on links of the run if they are at most 8^4. Collective.
+void check_own_links(app_run& run, const hmc_options& options, const gauge_configuration& links,
+                     const dynamics_of_lattice& make);
 
 }  // namespace plaquette

@@ -235,11 +235,11 @@ void judge_run(chain_run& run, trajectory_judge& judge, const gauge_configuratio
   if (run.app.control.stopped()) return;
   check_configurations(run);
   judge.judge(*run.md);
-  check_companion(
-      run.app, run.options,
-      [&run](const lattice_geometry& geometry, const gauge_configuration& companion, const hybrid_action& action) {
-        return run.app.device->make_molecular_dynamics(geometry, communicator(), companion, action);
-      });
+  const auto make = [&run](const communicator& comm, const gauge_configuration& of, const hybrid_action& action) {
+    return run.app.device->make_molecular_dynamics(of.geometry(), comm, of, action);
+  };
+  check_companion(run.app, run.options, make);
+  check_own_links(run.app, run.options, links, make);
   if (run.app.is_root() && run.state.trajectories_done() > run.first)
     fmt::print("judged     {}\n", judge.describe_judged(run.first));
 }
