@@ -25,7 +25,7 @@ double mean_of(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// A plaquette that another program or another algorithm has found.
+/// A plaquette that another program has found, or the heat bath of plaquette-make-configuration.
 struct known_plaquette {
   extents lattice;
   double beta, kappa, csw;  ///< Wilson's gauge action; two flavours, antiperiodic in time; kappa 0: links alone
@@ -34,8 +34,9 @@ struct known_plaquette {
 };
 
 constexpr known_plaquette known_plaquettes[] = {
+    {{4, 4, 4, 4}, 5.7, 0.0, 0.0, 0.559874, 1.2e-4, "the heat bath"},  // seed 7, sweeps 501 to 40000
     {{4, 4, 4, 4}, 5.6, 0.138, 1.76, 0.5905, 3e-4, "tmLQCD's sample"},
-    {{8, 8, 8, 8}, 6.0, 0.0, 0.0, 0.594133, 8.6e-5, "the heat bath of plaquette-make-configuration"},
+    {{8, 8, 8, 8}, 6.0, 0.0, 0.0, 0.594133, 8.6e-5, "the heat bath"},  // seed 3, sweeps 101 to 1786
 };
 
 bool is_of(const known_plaquette& known, const hybrid_action& action, const extents& lattice) {

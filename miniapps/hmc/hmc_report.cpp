@@ -71,10 +71,12 @@ void print_chain(const report& result, const chain_state& state, const hmc_optio
   if (state.history.empty()) return;
   const json_document& averages = result.observables.at("averages");
   const auto at = [&](const char* name) { return averages.at(name).get<double>(); };
+  const std::string error =
+      state.trajectories_done() > 1 ? fmt::format(" +- {:.2g}", at("plaquette_error")) : std::string();
   fmt::print(
-      "\nchain      {} trajectories of {:g}: accepted {:.3f}, plaquette {:.8f} +- {:.2g}, <dH> {:.4g}, <exp(-dH)> "
+      "\nchain      {} trajectories of {:g}: accepted {:.3f}, plaquette {:.8f}{}, <dH> {:.4g}, <exp(-dH)> "
       "{:.4g}\n",
-      state.trajectories_done(), options.plan.tau, at("acceptance"), at("plaquette"), at("plaquette_error"), at("dh"),
+      state.trajectories_done(), options.plan.tau, at("acceptance"), at("plaquette"), error, at("dh"),
       at("exponential"));
   const std::vector<std::string> names = term_names(options.action);
   const trajectory_record& last = state.history.back();

@@ -98,6 +98,14 @@ class HmcCheats(CommandLineTest):
         self.passes(*LINKS, "--trajectories", "50")
 
     @on_cpu
+    def test_the_plaquette_of_another_beta(self):
+        known = [*replaced(LINKS, "--beta", "5.7", "--start", "heatbath:5.7:20"), "--trajectories", "75"]
+        honest = self.run_as("", *known)
+        self.assertEqual(honest.status, SUCCESS, honest.out + honest.err)
+        self.assertRegex(honest.out, r"\nplaquette, 0\.559874 by the heat bath, in both errors .* passed")
+        self.fails("other-beta", "plaquette, 0.559874 by the heat bath", *known)
+
+    @on_cpu
     def test_one_trajectory_that_is_not_whole(self):
         # Both are judged: they are short.
         self.fails("one-drift", "dH of the drawn trajectory, made again", *LINKS, "--trajectories", "2")

@@ -25,6 +25,7 @@ class Average(CommandLineTest):
         result = harness.run(*options, *CHEAP, "--seed", 57, "--trajectories", TRAJECTORIES, "--history", self.path("h.csv"),
                              program=PROGRAM)
         self.assertEqual(result.status, SUCCESS, result.out + result.err)
+        self.assertRegex(result.out, r"\nplaquette, 0\.5905 by tmLQCD's sample, in both errors .* passed")
         with open(self.path("h.csv"), encoding="ascii", newline="") as file:
             values = [float(row["plaquette"]) for row in csv.DictReader(file)][LEFT_OUT:]
         mean, own = sum(values) / len(values), blocked_error(values)

@@ -9,6 +9,7 @@
 ///   other-dh        dH is that of the first trajectory
 ///   always-accept   links are not put back
 ///   heavier         the quark of forces and actions is heavier
+///   other-beta      the links have another beta
 ///   force           forces of quarks are 1% too large
 ///   one-force       the force of the quarks is left out once in a trajectory
 ///   no-determinant  log det A_oo has neither force nor action
@@ -57,6 +58,7 @@ bool cheats_by(const std::string& what) {
 
 hybrid_action cheating_action(hybrid_action action) {
   if (cheats_by("heavier")) action.quarks->action.mass += 0.01;
+  if (cheats_by("other-beta")) action.gauge.beta += 0.3;
   if (cheats_by("other-noise")) ++action.seed;
   if (cheats_by("loose")) action.force_tolerance = action.cg_force_tolerance = action.action_tolerance = 1e-3;
   return action;
