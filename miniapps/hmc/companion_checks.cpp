@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "cpu_ref/gauge/gauge_force.hpp"
 #include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
+#include "miniapps/hmc/chain_store.hpp"
 
 namespace plaquette {
 
@@ -167,23 +169,33 @@ double error_of_operation(molecular_dynamics& state, const md_plan& plan, const 
                           const communicator& comm) {
   using enum md_operation::kind;
   const std::vector<int>& terms = plan.terms_of_level[static_cast<std::size_t>(operation.level)];
-  gauge_configuration links = state.links(), momenta = state.momenta();
   const auto add_force = [&](gauge_configuration& to, double step) {
     for (const int term : terms) cpu::combine(to, 1.0, state.force(term, 0.0), step);
   };
-  const gauge_configuration before = links;
-  if (operation.what == drift) cpu::move_links(links, momenta, operation.step, comm);
+  // As few fields as can be are held at once.
+  std::optional<gauge_configuration> links;
+  if (operation.what != kick) links.emplace(state.links());
   if (operation.what == displaced_kick) {
-    gauge_configuration displacement(links.geometry()), displaced = links;
+    gauge_configuration displacement(links->geometry());
     add_force(displacement, operation.displacement);
+    gauge_configuration displaced = *links;
     cpu::move_links(displaced, displacement, 1.0, comm);
     state.set_links(displaced);
   }
+  gauge_configuration momenta = state.momenta();
   if (operation.what != drift) add_force(momenta, operation.step);
-  if (operation.what == displaced_kick) state.set_links(before);
+  if (operation.what == displaced_kick) {
+    state.set_links(*links);
+    links.reset();
+  }
+  if (links) cpu::move_links(*links, momenta, operation.step, comm);
+  const std::uint64_t before = sum_of_links(state.links(), comm);
   operate(state, plan, operation);
-  double off = cpu::rms_distance(state.links(), links, comm);
-  keep_largest(off, cpu::rms_distance(state.momenta(), momenta, comm));
+  double off = cpu::rms_distance(state.momenta(), momenta, comm);
+  if (links)
+    keep_largest(off, cpu::rms_distance(state.links(), *links, comm));
+  else if (sum_of_links(state.links(), comm) != before)
+    keep_largest(off, 1.0);  // kicks leave links as they are
   return off;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -288,26 +289,52 @@ std::vector<named_file> hmc_program::files() const {
 
 std::vector<std::string> hmc_program::files_of_stopped_run() const { return state_.unfinished_files; }
 
+namespace {
+
+/// Returns bytes as the CPU library allocates half a field of the operators: whole huge pages if it fills one.
+double in_pages(double bytes) {
+  constexpr double page = 0x1p21;
+  return bytes < page ? bytes : page * std::ceil(bytes / page);
+}
+
+/// Bytes of what lives on the device: links, those of the start, momenta, a force, leaves, operators, vectors.
+/// \param gauge  of four matrices a site
+double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites) {
+  double bytes = (displaces ? 5.0 : 4.0) * gauge;
+  if (!action.quarks) return bytes;
+  constexpr double matrices = sizeof(site_links);  // of a site; A and A^-1 have as many numbers
+  const double blocks = action.has_determinant() ? 2.0 : 0.0;
+  const double column = sites * sizeof(spinor_configuration::value_type) * action.quarks->pairs;
+  if (action.has_determinant()) bytes += 1.5 * gauge;
+  // By factor phi, two solutions (even), x and y; then one on all sites, and the vectors of a solver.
+  bytes +=
+      2.0 * in_pages(0.5 * sites * matrices) * (1.0 + blocks) + column * (3.5 * action.quarks->factors() + 1.0 + 3.0);
+  for (const precision inner : {precision::single, precision::half}) {
+    if (std::ranges::none_of(action.solvers, [&](const factor_solver& s) { return s.inner == inner; })) continue;
+    const double share = inner == precision::single ? 0.5 : 0.26;  // with the norms of 16 bits
+    bytes += 2.0 * in_pages(0.5 * share * sites * matrices) * (1.0 + blocks) + 5.0 * share * column;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 run_estimate hmc_program::estimate(app_run& run) {
   const double sites = static_cast<double>(run.geometry.local_volume());
   extents padded = run.geometry.local();
   for (int& length : padded) length += 2;
-  const double host_field = static_cast<double>(volume(padded)) * sizeof(site_links);
+  const double on_host = static_cast<double>(volume(padded)) * sizeof(site_links);
   const hybrid_action& action = options_.action;
-  const double vector = sites * sizeof(spinor_configuration::value_type);
-  double fields = 5.0 * sites * sizeof(site_links), host = 4.0 * host_field;
-  if (action.quarks) {
-    const double columns = action.quarks->pairs, factors = action.quarks->factors();
-    fields += sites * sizeof(site_links) + 4.0 * sites * 72.0 * sizeof(double);
-    fields += columns * vector * (3.5 * factors + (action.quarks->twisted_mass == 0.0 ? 6.0 : 9.0));
-    host += 6.0 * static_cast<double>(volume(padded)) * sizeof(spinor_configuration::value_type);
-    if (action.has_determinant())
-      fields +=
-          sites * (6.0 * sizeof(su3<double>) + (action.quarks->twisted_mass == 0.0 ? 0.0 : 216.0 * sizeof(double)));
-  }
+  const auto is_displaced = [](const md_operation& o) { return o.what == md_operation::kind::displaced_kick; };
+  const bool displaces = std::ranges::any_of(options_.plan.operations, is_displaced);
   const bool on_gpu = options_.shared.device == "gpu";
-  constexpr double runtime = 0x1p29;
-  return {on_gpu ? host : host + fields, on_gpu ? 1.05 * fields + runtime : 0.0};
+  // The judge holds trajectories, the last links, momenta, and more where it repeats an operation: for a kick 2 (3 with
+  // A and its inverse), for a drift 3, for a kick at displaced links 4.
+  const int kept = std::min(trajectory_judge::slots(run.geometry), options_.trajectories - state_.trajectories_done());
+  const double judged = (2.0 * std::max(kept, 0) + (displaces ? 5.5 : action.has_determinant() ? 5.0 : 4.5)) * on_host;
+  constexpr double program = 0x1.4p23, runtime = 0x1p29;
+  const double device = bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites);
+  return {judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
 }
 
 json_document hmc_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }
@@ -346,6 +373,7 @@ exit_status hmc_program::body(app_run& app) {
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
   chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};
   check_start(run, start);
+  start.links = gauge_configuration(lattice_geometry({2, 2, 2, 2}));  // the device has them now
   if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(app, options_, *run.md); });
   trajectory_judge judge(app, options_);
   do_trajectories(run, judge);

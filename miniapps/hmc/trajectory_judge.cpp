@@ -255,6 +255,9 @@ void trajectory_judge::judge(molecular_dynamics& state) {
     spent += watch.seconds();
     run_.world.maximum({&spent, 1});
   }
+  waiting_.clear();
+  kept_.reset();
+  momenta_.reset();
   run_.progress.clear();
 }
 
