@@ -87,7 +87,7 @@ device_facts facts_of_cpu() {
 class library_of_cpu final : public library {
  public:
   library_of_cpu(const lattice_geometry& geometry, const communicator& comm, int threads)
-      : library(facts_of_cpu(), geometry, comm), threads_(threads) {}
+      : library(facts_of_cpu(), geometry, comm), threads_(threads), vectors_(new_context()) {}
 
   std::unique_ptr<link_field> import_links(gauge_configuration links) const override {
     return std::make_unique<links_of_cpu>(std::move(links), comm());
@@ -101,14 +101,6 @@ class library_of_cpu final : public library {
     return std::make_unique<links_of_cpu>(made(start, seed, lattice_geometry(lattice), alone), alone);
   }
 
-  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
-                                                            const propagator_settings& settings) const override {
-    return cpu::make_propagator_solver(new_context(), std::move(links), settings);
-  }
-  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
-                                                          const multigrid_settings& settings) const override {
-    return cpu::make_multigrid_solver(new_context(), std::move(links), settings);
-  }
   std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
                                                       const overlap_settings& settings) const override {
     return cpu::make_overlap_solver(new_context(), std::move(links), settings);
@@ -143,7 +135,27 @@ class library_of_cpu final : public library {
  private:
   context new_context() const { return {geometry(), comm(), threads_}; }
 
+  std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const override {
+    return cpu::make_vectors(vectors_, shape);
+  }
+  std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const override {
+    return cpu::copy_vectors(vectors_, of);
+  }
+  std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
+                                                       const vector_operator_settings& settings) const override {
+    return cpu::make_vector_operator(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<propagator_solver> new_propagator_solver(links_pointer links,
+                                                           const propagator_settings& settings) const override {
+    return cpu::make_propagator_solver(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
+                                                         const multigrid_settings& settings) const override {
+    return cpu::make_multigrid_solver(new_context(), std::move(links), settings);
+  }
+
   int threads_;
+  context vectors_;  ///< of all vectors; threads may share its memory
 };
 
 class platform_of_cpu final : public platform {

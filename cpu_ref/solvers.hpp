@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/fermion_action.hpp"
@@ -12,6 +13,8 @@
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "common/solvers/timed_operator.hpp"
+#include "common/solvers/vector_operator.hpp"
+#include "common/solvers/vectors.hpp"
 #include "cpu_ref/context.hpp"
 
 namespace plaquette::cpu {
@@ -50,5 +53,16 @@ std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx, 
 
 /// Returns what makes single operators and vector operations to be timed.
 std::unique_ptr<scaling::operator_maker> make_timed_operators(const context& ctx, const scaling::timed_action& of);
+
+/// Returns the numbers of `vectors`, undefined. Throws input_error for a shape that is none.
+std::unique_ptr<vectors_body> make_vectors(const context& ctx, const vectors_shape& shape);
+/// Returns a copy of what a solver of this library made. Throws input_error for others.
+std::pair<vectors_shape, std::unique_ptr<vectors_body>> copy_vectors(const context& ctx, const vectors_handle& of);
+
+/// Returns the Wilson-clover operator on vectors. Collective. Throws input_error as make_propagator_solver does.
+/// \param links  with ghosts filled
+std::unique_ptr<vector_operator> make_vector_operator(const context& ctx,
+                                                      std::shared_ptr<const gauge_configuration> links,
+                                                      const vector_operator_settings& settings);
 
 }  // namespace plaquette::cpu

@@ -113,14 +113,6 @@ class library_of_gpu final : public library {
     return std::make_unique<links_of_gpu>(own, made(start, seed, own));
   }
 
-  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
-                                                            const propagator_settings& settings) const override {
-    return gpu::make_propagator_solver(context_, std::move(links), settings);
-  }
-  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
-                                                          const multigrid_settings& settings) const override {
-    return gpu::make_multigrid_solver(context_, std::move(links), settings);
-  }
   std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
                                                       const overlap_settings& settings) const override {
     return gpu::make_overlap_solver(context_, std::move(links), settings);
@@ -224,6 +216,25 @@ class library_of_gpu final : public library {
     if (comm().size() == 1) return;
     finish();
     comm().barrier();
+  }
+
+  std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const override {
+    return gpu::make_vectors(context_, shape);
+  }
+  std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const override {
+    return gpu::copy_vectors(context_, of);
+  }
+  std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
+                                                       const vector_operator_settings& settings) const override {
+    return gpu::make_vector_operator(context_, std::move(links), settings);
+  }
+  std::unique_ptr<propagator_solver> new_propagator_solver(links_pointer links,
+                                                           const propagator_settings& settings) const override {
+    return gpu::make_propagator_solver(context_, std::move(links), settings);
+  }
+  std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
+                                                         const multigrid_settings& settings) const override {
+    return gpu::make_multigrid_solver(context_, std::move(links), settings);
   }
 
   gpu::context context_;

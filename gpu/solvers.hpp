@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/site_field.hpp"
@@ -11,6 +12,8 @@
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "common/solvers/timed_operator.hpp"
+#include "common/solvers/vector_operator.hpp"
+#include "common/solvers/vectors.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 
@@ -48,5 +51,16 @@ std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx,
 
 /// Returns what makes single operators and vector operations to be timed.
 std::unique_ptr<scaling::operator_maker> make_timed_operators(const context& ctx, const scaling::timed_action& of);
+
+/// Returns the numbers of `vectors`, undefined. Throws input_error for a shape that is none.
+std::unique_ptr<vectors_body> make_vectors(const context& ctx, const vectors_shape& shape);
+/// Returns a copy of what a solver of this library made. Throws input_error for others.
+std::pair<vectors_shape, std::unique_ptr<vectors_body>> copy_vectors(const context& ctx, const vectors_handle& of);
+
+/// Returns the Wilson-clover operator on vectors. Collective. Throws input_error as make_propagator_solver does.
+/// \param links  of the host, whose ghosts do not matter; copied to the device
+std::unique_ptr<vector_operator> make_vector_operator(const context& ctx,
+                                                      std::shared_ptr<const plaquette::gauge_configuration> links,
+                                                      const vector_operator_settings& settings);
 
 }  // namespace plaquette::gpu

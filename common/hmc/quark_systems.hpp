@@ -16,10 +16,10 @@
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
-#include "common/hmc/even_complement.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/hmc/moving_hierarchy.hpp"
 #include "common/lattice/dirac_operator.hpp"
+#include "common/operators/even_complement.hpp"
 #include "common/operators/twisted_wilson_clover.hpp"
 #include "common/stop_point.hpp"
 
@@ -245,7 +245,7 @@ class quark_systems {
     const solve_report last = what == system::twisted ? cgnr(w, x, b, rule)
                               : what == system::adjoint
                                   ? cgnr(adjoint_operator(w), x, b, rule)
-                                  : conjugate_gradients(squared_complement(complement(), mu), x, b, rule);
+                                  : conjugate_gradients(complement_times_adjoint(complement(), mu), x, b, rule);
     note(last, 2, count);
     if (last.all_converged()) return taken();
     const column_report& worst =
@@ -302,8 +302,8 @@ class quark_systems {
     if constexpr (std::is_same_v<T, double>)
       return conjugate_gradients(outer, x, b, rule);
     else
-      return reliable_conjugate_gradients<typename Backend::template field<T>>(outer, squared_complement(low.schur, mu),
-                                                                               x, b, rule, updates_for(inner));
+      return reliable_conjugate_gradients<typename Backend::template field<T>>(
+          outer, complement_times_adjoint(low.schur, mu), x, b, rule, updates_for(inner));
   }
 
   /// Solves by flexible GCR with a cycle of Mhat without twist (common/solvers/multigrid_solver_of.hpp). For W^+ it is

@@ -35,6 +35,8 @@
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "common/solvers/timed_operator.hpp"
+#include "common/solvers/vector_operator.hpp"
+#include "common/solvers/vectors.hpp"
 #include "common/stop_point.hpp"
 
 namespace plaquette {
@@ -174,13 +176,33 @@ class library {
   virtual std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
                                                      const extents& lattice) const = 0;
 
+  // Vectors, which operators and solvers of this very library take.
+
+  /// Returns vectors with undefined numbers. Throws input_error for a shape that is none.
+  vectors make_vectors(const vectors_shape& shape) const { return {mark_, shape, new_vectors(shape)}; }
+  /// Returns vectors with the numbers behind a handle of a solver, such as its solutions; Dirac spinors of vectors of
+  /// one chirality. Throws input_error for a handle of another kind of library or of another lattice.
+  vectors make_vectors(const vectors_handle& of) const {
+    auto [shape, body] = copied_vectors(of);
+    return {mark_, shape, std::move(body)};
+  }
+  /// Returns the Wilson-clover operator on vectors. Throws input_error for settings that do not go together.
+  std::unique_ptr<vector_operator> make_vector_operator(links_pointer links,
+                                                        const vector_operator_settings& settings) const {
+    return marked(new_vector_operator(std::move(links), settings));
+  }
+
   // Solvers. Links of the host have their ghosts filled; a GPU copies them. A solver throws input_error for settings
   // that do not go together.
 
-  virtual std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
-                                                                    const propagator_settings& settings) const = 0;
-  virtual std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
-                                                                  const multigrid_settings& settings) const = 0;
+  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
+                                                            const propagator_settings& settings) const {
+    return marked(new_propagator_solver(std::move(links), settings));
+  }
+  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
+                                                          const multigrid_settings& settings) const {
+    return marked(new_multigrid_solver(std::move(links), settings));
+  }
   virtual std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
                                                               const overlap_settings& settings) const = 0;
   /// \param domain  of the same ranks; must outlive the solver
@@ -249,9 +271,30 @@ class library {
 
  protected:
   library(device_facts facts, const lattice_geometry& geometry, communicator comm)
-      : facts_(std::move(facts)), geometry_(geometry), comm_(std::move(comm)) {}
+      : mark_(std::make_shared<const lattice_geometry>(geometry)),
+        facts_(std::move(facts)),
+        geometry_(geometry),
+        comm_(std::move(comm)) {}
 
  private:
+  // What the members above make, before it is marked as of this library.
+
+  virtual std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const = 0;
+  virtual std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const = 0;
+  virtual std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
+                                                               const vector_operator_settings& settings) const = 0;
+  virtual std::unique_ptr<propagator_solver> new_propagator_solver(links_pointer links,
+                                                                   const propagator_settings& settings) const = 0;
+  virtual std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
+                                                                 const multigrid_settings& settings) const = 0;
+
+  template <class Part>
+  std::unique_ptr<Part> marked(std::unique_ptr<Part> made) const {
+    made->set_mark(mark_);
+    return made;
+  }
+
+  library_mark mark_;
   device_facts facts_;
   lattice_geometry geometry_;
   communicator comm_;

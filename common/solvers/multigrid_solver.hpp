@@ -32,6 +32,7 @@
 #include "common/lattice/source_description.hpp"
 #include "common/operators/coarse_matrices.hpp"
 #include "common/solvers/solver_vectors.hpp"
+#include "common/solvers/vector_solver.hpp"
 
 namespace plaquette {
 
@@ -244,10 +245,13 @@ struct null_space_study {
   std::optional<picture> plane{};
 };
 
-/// Solves M x = b by flexible GCR around a multigrid cycle. All members but those that return const values are
-/// collective. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
-class multigrid_solver {
+/// Solves M x = b by flexible GCR around a multigrid cycle. `solve` of vectors, in double precision on all sites,
+/// leaves the sources and solutions of the other members as they are. All members but those that return const values
+/// are collective. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
+class multigrid_solver : public vector_solver {
  public:
+  using vector_solver::solve;
+
   virtual ~multigrid_solver() = default;
 
   /// Makes null vectors, coarse operators and a cycle, in place of those before. Coarse corrections are multiplicative

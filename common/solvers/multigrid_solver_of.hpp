@@ -36,6 +36,7 @@
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/null_space_study.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
+#include "common/solvers/vectors_of.hpp"
 
 namespace plaquette {
 
@@ -251,29 +252,17 @@ class multigrid_solver_of final : public multigrid_solver {
   int warm_up_iterations() const override { return Backend::records ? settings_.restart_length + 1 : 1; }
 
   multigrid_solve_report solve(const stopping_rule& rule) override {
-    cycle_for(b_->columns());
-    const flexible_gcr_parameters parameters{settings_.restart_length, 3};
-    // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
-    const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
-    stopping_rule here = rule;
-    here.check_interval = 1;  // an iteration takes much longer than an answer
-    const auto in_single = [&](const auto& a, auto& x, const auto& b, const stopping_rule& even) {
-      return reliable_flexible_gcr<single_field>(a, *library_.system(), x, b, even, updates, *cycle_in_single_,
-                                                 parameters);
-    };
-    if (in_pairs_) return solve_by(*in_pairs_, here, in_single);
-    return solve_by(schur_, here, [&](const auto& a, outer_field& x, const outer_field& b, const stopping_rule& even) {
-      return settings_.direction_precision == precision::double_ ? flexible_gcr(a, x, b, even, *cycle_, parameters)
-                                                                 : in_single(a, x, b, even);
-    });
+    if (!given_.expired()) resize_solutions();
+    return solve_with_cycle(*x_, *b_, rule);
   }
 
   multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
+    if (!given_.expired()) resize_solutions();
     stopping_rule here = rule;
     here.check_interval = Backend::check_interval;
     here.check_lag = Backend::check_lag;
     const auto solve_with = [&](const auto& schur) {
-      return inner == precision::double_  ? solve_by(schur, here, plain_bicgstab{})
+      return inner == precision::double_  ? solve_by(schur, *x_, *b_, here, plain_bicgstab{})
              : inner == precision::single ? solve_mixed_bicgstab<float>(schur, here)
                                           : solve_mixed_bicgstab<half>(schur, here);
     };
@@ -650,28 +639,63 @@ class multigrid_solver_of final : public multigrid_solver {
     return found;
   }
 
+  bool solves_even_systems() const override { return false; }
+  precision numbers_of_solutions() const override { return precision::double_; }
+  /// gamma_5 M gamma_5 = M^+
+  schur_report solve_checked(vectors& x, const vectors& b, const stopping_rule& rule,
+                             const vector_system& system) override {
+    if (!multigrid_) throw input_error("multigrid: expected a setup before a solve: call set_up first");
+    outer_field& to = field_of<outer_field>(x);
+    const outer_field& from = field_of<outer_field>(b);
+    if (!system.dagger) return solve_with_cycle(to, from, rule).report;
+    outer_field rotated = like(from);
+    gamma5(rotated, from);
+    schur_report report = solve_with_cycle(to, rotated, rule).report;
+    gamma5(to, to);
+    return report;
+  }
+
+  multigrid_solve_report solve_with_cycle(outer_field& x, const outer_field& b, const stopping_rule& rule) {
+    cycle_for(b.columns());
+    const flexible_gcr_parameters parameters{settings_.restart_length, 3};
+    // Each update costs a third of an iteration; in between, rounding in single precision takes five digits and more.
+    const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
+    stopping_rule here = rule;
+    here.check_interval = 1;  // an iteration takes much longer than an answer
+    const auto in_single = [&](const auto& a, auto& y, const auto& c, const stopping_rule& even) {
+      return reliable_flexible_gcr<single_field>(a, *library_.system(), y, c, even, updates, *cycle_in_single_,
+                                                 parameters);
+    };
+    if (in_pairs_) return solve_by(*in_pairs_, x, b, here, in_single);
+    return solve_by(
+        schur_, x, b, here, [&](const auto& a, outer_field& y, const outer_field& c, const stopping_rule& even) {
+          return settings_.direction_precision == precision::double_ ? flexible_gcr(a, y, c, even, *cycle_, parameters)
+                                                                     : in_single(a, y, c, even);
+        });
+  }
+
   /// \param schur  in double, or in pairs, to which the source is converted and from which the solution is
   template <class Schur, class Solver>
-  multigrid_solve_report solve_by(const Schur& schur, stopping_rule rule, const Solver& solver) {
+  multigrid_solve_report solve_by(const Schur& schur, outer_field& x, const outer_field& b, stopping_rule rule,
+                                  const Solver& solver) {
     using field = typename Schur::full_operator::field;
     rule.guess_is_zero = true;
     const double norm = norm_of_operator();
-    if (!given_.expired()) resize_solutions();
     start_together();
     const work_clock watch(library_);
     multigrid_solve_report result;
-    const auto find = [&](field& x, const field& b) {
-      zero(x);
-      result.report = schur_solve(schur, schur.full(), x, b, rule, solver,
+    const auto find = [&](field& y, const field& c) {
+      zero(y);
+      result.report = schur_solve(schur, schur.full(), y, c, rule, solver,
                                   {.operator_norm = norm, .unit_roundoff = unit_roundoff(precision_of<field>)});
     };
     if constexpr (std::is_same_v<field, outer_field>) {
-      find(*x_, *b_);
-    } else {
-      field x = like(*x_, x_->columns(), as<field>), b = like(x);
-      convert(b, *b_);
       find(x, b);
-      convert(*x_, x);
+    } else {
+      field y = like(x, x.columns(), as<field>), c = like(y);
+      convert(c, b);
+      find(y, c);
+      convert(x, y);
     }
     library_.finish();
     const stretch_seconds spent = end_together(watch, context_.comm());
@@ -695,7 +719,7 @@ class multigrid_solver_of final : public multigrid_solver {
     const schur_operator<Inner> inner(inner_operator<Inner>(), schur_kind::symmetric);
     const mixed_precision_defaults defaults = default_parameters(precision::double_, precision_of<inner_field<Inner>>);
     const reliable_updates updates{.delta = defaults.delta, .longest_interval = defaults.longest_interval};
-    return solve_by(schur, rule, [&](const auto& a, auto& x, const auto& b, const stopping_rule& even) {
+    return solve_by(schur, *x_, *b_, rule, [&](const auto& a, auto& x, const auto& b, const stopping_rule& even) {
       return solve_mixed<inner_field<Inner>>(solver_kind::bicgstab, mixed_scheme::reliable, a, inner, x, b, even,
                                              updates);
     });

@@ -24,6 +24,7 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/solvers/solver_vectors.hpp"
+#include "common/solvers/vector_solver.hpp"
 
 namespace plaquette {
 
@@ -102,10 +103,13 @@ class operator_trial {
   virtual double halo_bytes() const = 0;  ///< sent by this rank in a hop
 };
 
-/// Solves M x = b for a batch of columns by a Krylov solver on even sites. All members but those that are const are
-/// collective. One caller at a time.
-class propagator_solver {
+/// Solves M x = b for a batch of columns by a Krylov solver on even sites. `solve` of vectors leaves the sources and
+/// solutions of the other members as they are, and solves systems on even sites too. All members but those that are
+/// const are collective. One caller at a time.
+class propagator_solver : public vector_solver {
  public:
+  using vector_solver::solve;
+
   virtual ~propagator_solver() = default;
 
   virtual const propagator_settings& settings() const = 0;

@@ -19,9 +19,11 @@
 #include "common/algorithms/groups.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
+#include "common/operators/even_complement.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
+#include "common/solvers/vectors_of.hpp"
 
 namespace plaquette {
 
@@ -168,22 +170,8 @@ class propagator_solver_of final : public propagator_solver {
   }
 
   propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
-    const auto in_groups = [&](const auto& a, high_field& x, const high_field& b, const stopping_rule& even) {
-      return solve_in_groups(Backend::columns_at_once(settings_.inner, b.columns(), context_.geometry()), x, b, even,
-                             [&](high_field& x_part, const high_field& b_part, const stopping_rule& part) {
-                               return solve_even(a, x_part, b_part, part);
-                             });
-    };
-    stopping_rule here = rule;
-    here.check_interval = Backend::check_interval;
-    here.check_lag = Backend::check_lag;
-    here.guess_is_zero = true;
     leave_given_solutions();
-    zero(x_);
-    schur_parameters of_precision = parameters;
-    of_precision.unit_roundoff = unit_roundoff(settings_.outer);
-    propagator_report result{schur_solve(schur_, *full_, x_, b_, here, in_groups, of_precision)};
-    Backend::finish(context_);
+    propagator_report result{solve_full(x_, b_, rule, parameters)};
     // An application of the full operator is one of the Schur complement, to a few flops.
     result.flops = static_cast<double>(result.report.column_applications) * schur_.flops_per_site() * even_sites();
     return result;
@@ -247,6 +235,107 @@ class propagator_solver_of final : public propagator_solver {
   }
   double even_sites() const { return 0.5 * static_cast<double>(context_.geometry().global_volume()); }
 
+  // Solves of vectors.
+
+  using vector_field =
+      typename Backend::template field<std::conditional_t<std::is_same_v<Outer, float_pair>, double, Outer>>;
+
+  static constexpr bool has_even_systems = std::is_same_v<vector_field, high_field>;
+
+  bool solves_even_systems() const override { return has_even_systems; }
+  precision numbers_of_solutions() const override { return precision_of<vector_field>; }
+
+  schur_report solve_checked(vectors& x, const vectors& b, const stopping_rule& rule,
+                             const vector_system& system) override {
+    vector_field& to = field_of<vector_field>(x);
+    const vector_field& from = field_of<vector_field>(b);
+    if (!system.dagger || system.squared) return solve_system(to, from, rule, system);
+    // gamma_5 M gamma_5 = M^+, and gamma_5 (Mhat - i mu gamma_5) gamma_5 = (Mhat + i mu gamma_5)^+
+    vector_system rotated = system;
+    for (double& mu : rotated.mu) mu = -mu;
+    vector_field source = like(from);
+    gamma5(source, from);
+    schur_report report = solve_system(to, source, rule, rotated);
+    gamma5(to, to);
+    return report;
+  }
+
+  schur_report solve_system(vector_field& x, const vector_field& b, const stopping_rule& rule,
+                            const vector_system& system) {
+    if constexpr (has_even_systems) {
+      return b.shape().sites == site_subset::full ? solve_full(x, b, rule, {}) : solve_even_system(x, b, rule, system);
+    } else {
+      high_field found = like(x, x.columns(), as<high_field>), source = like(found);
+      convert(source, b);
+      schur_report report = solve_full(found, source, rule, {});
+      convert(x, found);
+      return report;
+    }
+  }
+
+  schur_report solve_full(high_field& x, const high_field& b, const stopping_rule& rule,
+                          const schur_parameters& parameters) {
+    const auto in_groups = [&](const auto& a, high_field& y, const high_field& c, const stopping_rule& even) {
+      return solve_in_groups(Backend::columns_at_once(settings_.inner, c.columns(), context_.geometry()), y, c, even,
+                             [&](high_field& x_part, const high_field& b_part, const stopping_rule& part) {
+                               return solve_even(a, inner_schur_, x_part, b_part, part);
+                             });
+    };
+    stopping_rule here = rule;
+    here.check_interval = Backend::check_interval;
+    here.check_lag = Backend::check_lag;
+    here.guess_is_zero = true;
+    zero(x);
+    schur_parameters of_precision = parameters;
+    of_precision.unit_roundoff = unit_roundoff(settings_.outer);
+    schur_report report = schur_solve(schur_, *full_, x, b, here, in_groups, of_precision);
+    Backend::finish(context_);
+    return report;
+  }
+
+  /// The Krylov solver of the settings for Mhat + i mu gamma_5, and CG for Mhat^+ Mhat + mu^2: columns of one mu at
+  /// once, since columns leave a batch as they converge.
+  schur_report solve_even_system(high_field& x, const high_field& b, const stopping_rule& rule,
+                                 const vector_system& system) {
+    stopping_rule here = rule;
+    here.check_interval = Backend::check_interval;
+    here.check_lag = Backend::check_lag;
+    here.guess_is_zero = true;
+    zero(x);
+    const schur_type<Outer> outer(full_, schur_kind::asymmetric);
+    const schur_type<Inner> inner(inner_, schur_kind::asymmetric);
+    const auto of_one_mu = [&](high_field& y, const high_field& c, const stopping_rule& part, int first) {
+      const double mu = system.mu[static_cast<std::size_t>(first)];
+      if (system.squared)
+        return reliable_conjugate_gradients<low_field>(squared_complement(outer, mu), squared_complement(inner, mu), y,
+                                                       c, part, settings_.updates);
+      return solve_even(twisted_complement(outer, mu), twisted_complement(inner, mu), y, c, part);
+    };
+    schur_report report;
+    static_cast<solve_report&>(report) = solve_groups(groups_of_one_mu(b.columns(), system.mu), x, b, here, of_one_mu);
+    system.squared ? note_true_residuals(report, x, b, squared_complement(outer, system.mu))
+                   : note_true_residuals(report, x, b, twisted_complement(outer, system.mu));
+    Backend::finish(context_);
+    return report;
+  }
+  std::vector<int> groups_of_one_mu(int columns, const std::vector<double>& mu) const {
+    const int most = Backend::columns_at_once(settings_.inner, columns, context_.geometry());
+    std::vector<int> counts{0};
+    for (std::size_t n = 0; n < mu.size(); ++n) {
+      if (n > 0 && (mu[n] != mu[n - 1] || counts.back() == most)) counts.push_back(0);
+      ++counts.back();
+    }
+    return counts;
+  }
+  static void note_true_residuals(schur_report& report, const high_field& x, const high_field& b, const auto& a) {
+    high_field r = like(x);
+    const auto both = host_values_of(std::vector{residual(r, a, x, b), norm2(b)});
+    for (std::size_t n = 0; n < both[0].size(); ++n)
+      report.true_residuals.push_back(both[1][n].re == 0.0 ? std::sqrt(both[0][n].re)
+                                                           : std::sqrt(both[0][n].re / both[1][n].re));
+    report.corrections.assign(report.columns.size(), 0);
+  }
+
   std::shared_ptr<full_type<Inner>> inner_operator() const {
     if constexpr (std::is_same_v<Outer, Inner>)
       if (settings_.one_operator()) return full_;
@@ -254,10 +343,11 @@ class propagator_solver_of final : public propagator_solver {
                                               settings_.inner_links);
   }
 
-  solve_report solve_even(const auto& a, high_field& x, const high_field& b, const stopping_rule& rule) const {
+  solve_report solve_even(const auto& a, const auto& inner, high_field& x, const high_field& b,
+                          const stopping_rule& rule) const {
     if constexpr (std::is_same_v<Outer, Inner>)
       if (settings_.plain()) return plaquette::solve(settings_.solver, a, x, b, rule, settings_.parameters);
-    return solve_mixed<low_field>(settings_.solver, settings_.scheme, a, inner_schur_, x, b, rule, settings_.updates,
+    return solve_mixed<low_field>(settings_.solver, settings_.scheme, a, inner, x, b, rule, settings_.updates,
                                   settings_.parameters);
   }
 

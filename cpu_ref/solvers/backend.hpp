@@ -3,12 +3,14 @@
 /// The names of the CPU library, for what is written once for both.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "common/solvers/backend.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/field.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette::cpu {
@@ -32,6 +34,10 @@ struct solver_backend {
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,
                           const links& u, const context& ctx) {
     import_column(b, column, cpu::make_source(source, component.spin, component.colour, *u, ctx.comm()));
+  }
+  template <class T>
+  static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context& ctx) {
+    import_column(x, column, cpu::random_spinor(ctx.geometry(), seed, index, ctx.comm()));
   }
 };
 static_assert(backend<solver_backend>);

@@ -5,7 +5,6 @@
 #include "common/lattice/ghosts.hpp"
 #include "cpu_ref/dirac/fermion_force.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
-#include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
 #include "cpu_ref/gauge/link_arithmetic.hpp"
@@ -51,9 +50,6 @@ struct cpu_hmc_backend : multigrid_backend {
   }
   static void refresh_momenta(momenta& p, std::uint64_t seed, std::uint64_t index, const context&) {
     cpu::refresh_momenta(p, seed, index);
-  }
-  static void random_spinor(field<double>& x, int column, std::uint64_t seed, std::uint64_t index, const context& ctx) {
-    import_column(x, column, cpu::random_spinor(ctx.geometry(), seed, index, ctx.comm()));
   }
   static double kinetic_energy_difference(const momenta& after, const momenta& before, const context& ctx) {
     return cpu::kinetic_energy_difference(after, before, ctx.comm());

@@ -44,7 +44,7 @@ struct cpu_overlap_backend : solver_backend {
   void finish() const {}
   void fill(field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     for (int c = 0; c < x.columns(); ++c)
-      import_column(x, c, random_spinor(ctx.geometry(), seed, first + static_cast<std::uint64_t>(c), ctx.comm()));
+      import_column(x, c, cpu::random_spinor(ctx.geometry(), seed, first + static_cast<std::uint64_t>(c), ctx.comm()));
   }
   void make_source(field<double>& b, int column, const source_description& source) const {
     const auto [spin, colour] = component_of_column(column);

@@ -3,12 +3,14 @@
 /// The names of the CUDA library, for what is written once for both. The twin of cpu_ref/solvers/backend.hpp.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "common/solvers/backend.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/field.hpp"
+#include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/sources/sources.hpp"
 
@@ -41,6 +43,10 @@ struct solver_backend {
       gpu::make_source(made, 0, source, component.spin, component.colour, u);
       convert(target, made);
     }
+  }
+  template <class T>
+  static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context&) {
+    gpu::random_spinor(x, column, seed, index);
   }
 };
 static_assert(backend<solver_backend>);

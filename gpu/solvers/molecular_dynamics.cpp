@@ -5,7 +5,6 @@
 
 #include "common/hmc/molecular_dynamics_of.hpp"
 #include "gpu/dirac/fermion_force.hpp"
-#include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/gauge/gauge_force.hpp"
 #include "gpu/gauge/link_arithmetic.hpp"
@@ -51,9 +50,6 @@ struct gpu_hmc_backend : multigrid_backend {
   }
   static void refresh_momenta(momenta& p, std::uint64_t seed, std::uint64_t index, const context&) {
     gpu::refresh_momenta(p, seed, index);
-  }
-  static void random_spinor(field<double>& x, int column, std::uint64_t seed, std::uint64_t index, const context&) {
-    gpu::random_spinor(x, column, seed, index);
   }
   static double kinetic_energy_difference(const momenta& after, const momenta& before, const context&) {
     return gpu::kinetic_energy_difference(after, before);

@@ -34,12 +34,6 @@ class made_up_device final : public library {
   std::unique_ptr<link_field> make_own_links(const link_start&, std::uint64_t, const extents&) const override {
     return nullptr;
   }
-  std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer, const propagator_settings&) const override {
-    return nullptr;
-  }
-  std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer, const multigrid_settings&) const override {
-    return nullptr;
-  }
   std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer, const overlap_settings&) const override {
     return nullptr;
   }
@@ -62,6 +56,20 @@ class made_up_device final : public library {
   double copy_gbytes_per_s() const override { return 1.0; }
 
  private:
+  std::unique_ptr<vectors_body> new_vectors(const vectors_shape&) const override { return nullptr; }
+  std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle&) const override {
+    return {};
+  }
+  std::unique_ptr<vector_operator> new_vector_operator(links_pointer, const vector_operator_settings&) const override {
+    return nullptr;
+  }
+  std::unique_ptr<propagator_solver> new_propagator_solver(links_pointer, const propagator_settings&) const override {
+    return nullptr;
+  }
+  std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer, const multigrid_settings&) const override {
+    return nullptr;
+  }
+
   double free_;
 };
 

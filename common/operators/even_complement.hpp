@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The operators of pseudofermions on even sites: W = Mhat + i mu gamma_5, its adjoint, and W W^+. Mhat itself may have
-/// a twisted mass of all sites in it.
+/// Operators on even sites, of pseudofermions and of callers: W = Mhat + i mu gamma_5, its adjoint, and their products.
+/// Mhat itself may have a twisted mass of all sites in it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,6 +29,18 @@ void multiply_all(Field& x, complex<double> number) {
   scale(x, make_scalars(x, std::span<const complex<double>>(numbers)));
 }
 
+/// Adds number u to x.
+/// \param numbers  one for all columns, or one a column
+template <field_batch Field>
+void add_multiples(Field& x, const std::vector<complex<double>>& numbers, const Field& u) {
+  if (numbers.size() == 1) return add_multiple(x, numbers[0], u);
+  axpy(x, make_scalars(u, std::span<const complex<double>>(numbers)), u);
+}
+
+inline bool is_zero(const std::vector<double>& mu) {
+  return std::ranges::all_of(mu, [](double of_column) { return of_column == 0.0; });
+}
+
 /// A field like those that an operator is given, made at first use.
 template <field_batch Field>
 class scratch_field {
@@ -42,28 +55,33 @@ class scratch_field {
 };
 
 /// W = Mhat + i mu gamma_5, and W^+ = Mhat^+ - i mu gamma_5.
+/// \tparam Schur  the asymmetric complement; also M itself, for M + i mu gamma_5
 template <class Schur>
 class twisted_complement {
  public:
   using field = typename Schur::field;
 
   /// \param mhat  the asymmetric complement; must outlive this
-  twisted_complement(const Schur& mhat, double mu) : mhat_(mhat), mu_(mu) {}
+  twisted_complement(const Schur& mhat, double mu) : twisted_complement(mhat, std::vector{mu}) {}
+  /// \param mu  one for all columns, or one a column; a solver from which columns leave needs one for all
+  twisted_complement(const Schur& mhat, std::vector<double> mu) : mhat_(mhat), mu_(std::move(mu)) {}
 
-  void apply(field& out, const field& in) const { apply(out, in, mu_, false); }
-  void apply_dagger(field& out, const field& in) const { apply(out, in, -mu_, true); }
+  void apply(field& out, const field& in) const { apply(out, in, 1.0, false); }
+  void apply_dagger(field& out, const field& in) const { apply(out, in, -1.0, true); }
 
  private:
-  void apply(field& out, const field& in, double mu, bool daggered) const {
+  void apply(field& out, const field& in, double sign, bool daggered) const {
     daggered ? mhat_.apply_dagger(out, in) : mhat_.apply(out, in);
-    if (mu == 0.0) return;
+    if (is_zero(mu_)) return;
     field& rotated = scratch_.like_this(in);
     gamma5(rotated, in);
-    add_multiple(out, {0.0, mu}, rotated);
+    std::vector<complex<double>> numbers;
+    for (const double of_column : mu_) numbers.push_back({0.0, sign * of_column});
+    add_multiples(out, numbers, rotated);
   }
 
   const Schur& mhat_;
-  double mu_;
+  std::vector<double> mu_;
   scratch_field<field> scratch_;
 };
 
@@ -84,12 +102,12 @@ class adjoint_operator {
 
 /// W W^+, Hermitian and positive. Without a twisted mass of all sites it is Mhat Mhat^+ + mu^2.
 template <class Schur>
-class squared_complement {
+class complement_times_adjoint {
  public:
   using field = typename Schur::field;
 
-  /// \param mhat  the asymmetric complement; must outlive this
-  squared_complement(const Schur& mhat, double mu) : mhat_(mhat), w_(mhat, mu), mu_(mu) {}
+  /// \param mhat  the asymmetric complement, which tells its own twisted mass; must outlive this
+  complement_times_adjoint(const Schur& mhat, double mu) : mhat_(mhat), w_(mhat, mu), mu_(mu) {}
 
   void apply(field& out, const field& in) const {
     field& product = scratch_.like_this(in);
@@ -107,6 +125,35 @@ class squared_complement {
   const Schur& mhat_;
   twisted_complement<Schur> w_;
   double mu_;
+  scratch_field<field> scratch_;
+};
+
+/// W^+ W = Q^2 + mu^2 with Q = gamma_5 Mhat = Q^+: Mhat^+ Mhat + mu^2, Hermitian and positive. Mhat has no twisted
+/// mass.
+template <class Schur>
+class squared_complement {
+ public:
+  using field = typename Schur::field;
+
+  /// \param mhat  the asymmetric complement; must outlive this
+  squared_complement(const Schur& mhat, double mu) : squared_complement(mhat, std::vector{mu}) {}
+  /// \param mu  as of twisted_complement
+  squared_complement(const Schur& mhat, std::vector<double> mu) : mhat_(mhat), mu_(std::move(mu)) {}
+
+  void apply(field& out, const field& in) const {
+    field& product = scratch_.like_this(in);
+    mhat_.apply(product, in);
+    mhat_.apply_dagger(out, product);
+    if (is_zero(mu_)) return;
+    std::vector<complex<double>> squares;
+    for (const double of_column : mu_) squares.push_back({of_column * of_column, 0.0});
+    add_multiples(out, squares, in);
+  }
+  void apply_dagger(field& out, const field& in) const { apply(out, in); }
+
+ private:
+  const Schur& mhat_;
+  std::vector<double> mu_;
   scratch_field<field> scratch_;
 };
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The Wilson-clover operator on vectors of a library. `library::make_vector_operator` makes it.
+#pragma once
+
+#include <vector>
+
+#include "common/algebra/reconstruct.hpp"
+#include "common/algorithms/precision.hpp"
+#include "common/lattice/fermion_action.hpp"
+#include "common/solvers/library_part.hpp"
+#include "common/solvers/vectors.hpp"
+
+namespace plaquette {
+
+struct vector_operator_settings {
+  fermion_action action{};
+  precision numbers = precision::double_;  ///< of the vectors: double, single, half
+  reconstruct links = reconstruct::none;   ///< real numbers of a link that are kept
+  bool overlap = true;                     ///< of communication and computation, on several ranks
+};
+
+/// What is applied. A is M on vectors of all sites, and Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe on those of even sites.
+///
+///     y = G (A + shift + i mu gamma_5) x       y = G (A^+ + shift - i mu gamma_5) x  with `dagger`
+///
+/// G is gamma_5 or 1. On all sites `shift` adds to the mass of M.
+struct operator_form {
+  bool dagger = false;
+  bool gamma_5 = false;
+  double shift = 0.0;
+  std::vector<double> mu{};  ///< one for all columns, or one a column; empty: 0
+};
+
+/// One caller at a time.
+class vector_operator : public library_part {
+ public:
+  virtual ~vector_operator() = default;
+
+  virtual const vector_operator_settings& settings() const = 0;
+  /// Applies it to all columns. Collective. Throws input_error unless y and x are different vectors of one shape, of
+  /// the library and the precision of this operator, on all or on even sites, and mu is for as many columns.
+  /// \param y  is not read
+  void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
+
+ private:
+  virtual void apply_checked(vectors& y, const vectors& x, const operator_form& form) const = 0;
+};
+
+}  // namespace plaquette

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Solves on vectors of a library: what its solvers have in common.
+#pragma once
+
+#include <vector>
+
+#include "common/algorithms/schur_solve.hpp"
+#include "common/solvers/library_part.hpp"
+#include "common/solvers/vectors.hpp"
+
+namespace plaquette {
+
+/// Which system is solved. On vectors of all sites M x = b, or M^+ x = b. On those of even sites, for solvers that have
+/// such systems, with Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe,
+///
+///     (Mhat + i mu gamma_5) x = b       (Mhat^+ - i mu gamma_5) x = b  with `dagger`
+///     (Mhat^+ Mhat + mu^2) x = b  with `squared`
+struct vector_system {
+  bool dagger = false;
+  bool squared = false;
+  /// One for all columns, or one a column; empty: 0. Columns of one mu that follow each other are solved together.
+  std::vector<double> mu{};
+};
+
+/// Solutions, and how the solve of each column ended.
+struct solved_vectors {
+  vectors x;
+  schur_report report;
+};
+
+class vector_solver : public library_part {
+ public:
+  /// Solves all columns from a zero guess. The report's true residuals are recomputed with the operator of the system;
+  /// floors are those of full systems. Collective. Throws input_error unless x and b are different vectors of one
+  /// shape, of the library of this solver and the precision of its solutions, and the system is one that it solves.
+  /// \param x  is not read
+  schur_report solve(vectors& x, const vectors& b, const stopping_rule& rule, const vector_system& system = {});
+  /// Returns the solutions in vectors of their own.
+  solved_vectors solve(const vectors& b, const stopping_rule& rule, const vector_system& system = {});
+
+ protected:
+  ~vector_solver() = default;
+
+ private:
+  /// Returns whether there are systems on even sites.
+  virtual bool solves_even_systems() const = 0;
+  /// Returns the precision of solutions.
+  virtual precision numbers_of_solutions() const = 0;
+  /// \param system  with one mu a column
+  virtual schur_report solve_checked(vectors& x, const vectors& b, const stopping_rule& rule,
+                                     const vector_system& system) = 0;
+};
+
+}  // namespace plaquette
