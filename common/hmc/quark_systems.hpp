@@ -298,7 +298,7 @@ class quark_systems {
   template <class T>
   solve_report solve_squared(const operators<T>& low, field& x, const field& b, precision inner, double mu,
                              const stopping_rule& rule) const {
-    const squared_complement outer(complement(), mu);
+    const complement_times_adjoint outer(complement(), mu);
     if constexpr (std::is_same_v<T, double>)
       return conjugate_gradients(outer, x, b, rule);
     else
