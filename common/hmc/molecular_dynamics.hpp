@@ -34,6 +34,7 @@ inline std::uint64_t noise_index(std::uint64_t trajectory, int factor, int pair)
 struct solve_count {
   long solves = 0, iterations = 0, applications = 0;  ///< applications of Mhat to a column
   int repeated = 0;                                   ///< solves that another solver made again
+  double seconds = 0.0;                               ///< without the hierarchy of multigrid
 };
 
 /// What the solves of one trajectory took.

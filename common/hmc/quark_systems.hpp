@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -236,7 +237,13 @@ class quark_systems {
     };
     ++count.solves;
     const long before = count.iterations;
-    const auto taken = [&] { return static_cast<int>(count.iterations - before); };
+    const auto start = std::chrono::steady_clock::now();
+    const double hierarchy_before = work_of_hierarchy().seconds;
+    const auto taken = [&] {
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      count.seconds += seconds - (work_of_hierarchy().seconds - hierarchy_before);
+      return static_cast<int>(count.iterations - before);
+    };
     if (solve_once(x, b, solver_of(factor), mu, what, rule, count)) return taken();
     ++count.repeated;
     rule.limit *= 4;

@@ -25,7 +25,10 @@ json_document to_json(const trajectory_record& t) {
   json_document forces = json_document::array();
   for (const force_size& f : t.forces) forces.push_back({f.rms, f.largest});
   json_document line{{"dh", t.dh},           {"accepted", t.accepted}, {"plaquette", t.plaquette},
-                     {"seconds", t.seconds}, {"forces", forces},       {"iterations", t.iterations}};
+                     {"seconds", t.seconds}, {"forces", forces},       {"iterations", t.iterations},
+                     {"parts", t.parts}};
+  if (const hierarchy_work& h = t.hierarchy; h.seconds > 0.0)
+    line["hierarchy"] = {h.renewals, h.seconds, h.iterations, h.fresh_iterations};
   if (t.measured) {
     const chain_measurement& m = *t.measured;
     line["measured"] = {m.spatial, m.temporal, m.rectangle, m.polyakov.re, m.polyakov.im, m.t0, m.charge, m.seconds};
@@ -44,6 +47,12 @@ trajectory_record trajectory_of(const std::string& name, const json_document& li
     t.forces.push_back({pair[0], pair[1]});
   }
   t.iterations = checkpoint_value<std::vector<long>>(name, line, "iterations");
+  t.parts = checkpoint_value<std::vector<double>>(name, line, "parts");
+  if (line.contains("hierarchy")) {
+    const auto h = checkpoint_value<std::vector<double>>(name, line, "hierarchy");
+    if (h.size() != 4) refuse_checkpoint_value(name, "hierarchy");
+    t.hierarchy = {static_cast<int>(h[0]), h[1], static_cast<std::int64_t>(h[2]), static_cast<std::int64_t>(h[3])};
+  }
   if (line.contains("measured")) {
     const auto m = checkpoint_value<std::vector<double>>(name, line, "measured");
     if (m.size() != 8) refuse_checkpoint_value(name, "measured");

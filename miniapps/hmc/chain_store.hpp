@@ -26,6 +26,8 @@ struct trajectory_record {
   double seconds = 0.0;
   std::vector<force_size> forces{};  ///< by term
   std::vector<long> iterations{};    ///< of all solves, by factor
+  std::vector<double> parts{};       ///< seconds of the solves of each factor, on rank 0
+  hierarchy_work hierarchy{};        ///< of multigrid
   std::optional<chain_measurement> measured{};
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -84,8 +85,16 @@ void print_chain(const report& result, const chain_state& state, const hmc_optio
     fmt::print("force      {:<8} {:.4g} a link (rms), {:.4g} at most\n", names[n], last.forces[n].rms,
                last.forces[n].largest);
   for (std::size_t k = 0; k < last.iterations.size(); ++k)
-    fmt::print("solves     {:<8} {} iterations in the last trajectory\n",
-               names[static_cast<std::size_t>(first_factor_term(options.action)) + k], last.iterations[k]);
+    fmt::print("solves     {:<8} {} iterations in the last trajectory, {:.3g} s\n",
+               names[static_cast<std::size_t>(first_factor_term(options.action)) + k], last.iterations[k],
+               last.parts[k]);
+  if (const hierarchy_work& h = last.hierarchy; h.seconds > 0.0)
+    fmt::print("multigrid  set-up and {} renewals {:.3g} s; iterations of forces {:.2f} times those of a fresh one\n",
+               h.renewals, h.seconds, h.ageing());
+  if (!last.parts.empty())
+    fmt::print("rest       {:.1f}% of the trajectory is no solve\n",
+               100.0 * (last.seconds - std::accumulate(last.parts.begin(), last.parts.end(), last.hierarchy.seconds)) /
+                   last.seconds);
 }
 
 std::string history_table(const chain_state& state, const hmc_options& options) {
@@ -94,6 +103,8 @@ std::string history_table(const chain_state& state, const hmc_options& options) 
   for (const std::string& name : names) text += fmt::format(",force_rms_{0},force_largest_{0}", name);
   const auto first = static_cast<std::size_t>(first_factor_term(options.action));
   for (std::size_t k = first; k < names.size(); ++k) text += ",iterations_" + names[k];
+  for (std::size_t k = first; k < names.size(); ++k) text += ",seconds_" + names[k];
+  if (options.action.has_multigrid()) text += ",seconds_multigrid,renewals,ageing";
   if (options.measure_every > 0)
     text += ",spatial,temporal,rectangle,polyakov_re,polyakov_im,t0,charge,measuring_seconds";
   text += "\n";
@@ -102,6 +113,9 @@ std::string history_table(const chain_state& state, const hmc_options& options) 
     text += fmt::format("{},{:.17g},{},{:.17g},{:.6g}", n + 1, t.dh, t.accepted ? 1 : 0, t.plaquette, t.seconds);
     for (const force_size& f : t.forces) text += fmt::format(",{:.17g},{:.17g}", f.rms, f.largest);
     for (const long iterations : t.iterations) text += fmt::format(",{}", iterations);
+    for (const double seconds : t.parts) text += fmt::format(",{:.6g}", seconds);
+    if (options.action.has_multigrid())
+      text += fmt::format(",{:.6g},{},{:.4f}", t.hierarchy.seconds, t.hierarchy.renewals, t.hierarchy.ageing());
     if (options.measure_every > 0) text += cells_of(t.measured);
     text += "\n";
   }
@@ -136,6 +150,17 @@ void note_chain(report& result, const chain_state& state, const hmc_options& opt
       {"forces", forces},
       {"seconds_a_trajectory",
        {{"min", median.min}, {"median", median.median}, {"max", median.max}, {"samples", median.samples}}}};
+  if (!state.history.empty() && !state.history.back().parts.empty()) {
+    const trajectory_record& last = state.history.back();
+    json_document solves = json_document::object();
+    for (std::size_t k = 0; k < last.parts.size(); ++k)
+      solves[names[static_cast<std::size_t>(first_factor_term(options.action)) + k]] = {
+          {"iterations", last.iterations[k]}, {"seconds", last.parts[k]}};
+    result.observables["solves_of_last"] = {{"factors", solves}, {"trajectory_seconds", last.seconds}};
+    if (const hierarchy_work& h = last.hierarchy; h.seconds > 0.0)
+      result.observables["solves_of_last"]["multigrid"] = {
+          {"seconds", h.seconds}, {"renewals", h.renewals}, {"ageing", h.ageing()}};
+  }
   if (options.measure_every > 0) result.observables["measurements"] = measurements_of(state);
   result.fom.value = median.median > 0.0 ? 3600.0 * options.plan.tau / median.median : 0.0;
 }

@@ -136,8 +136,11 @@ bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   record.seconds = watch.seconds();
   run.app.world.maximum({&record.seconds, 1});
   record.forces = run.md->sizes_of_forces();
-  for (const factor_work& work : run.md->work())
+  for (const factor_work& work : run.md->work()) {
     record.iterations.push_back(work.forces.iterations + work.actions.iterations);
+    record.parts.push_back(work.forces.seconds + work.actions.seconds);
+  }
+  record.hierarchy = run.md->work_of_hierarchy();
   run.state.history.push_back(record);
   try {
     measure(run);
@@ -297,6 +300,14 @@ double in_pages(double bytes) {
   return bytes < page ? bytes : page * std::ceil(bytes / page);
 }
 
+/// Bytes of multigrid at the peak of its set-up: null vectors (those of all stages, new ones, and in 16 bits), coarse
+/// matrices of 4^4 aggregates before and after, and the vectors of a solver of 12 columns.
+double bytes_of_hierarchy(double sites) {
+  constexpr double vectors = 24.0, spinor = 12.0 * sizeof(complex<float>), matrix = 4.0 * vectors * vectors;
+  return sites *
+         (3.5 * vectors * spinor + 2.5 * 9.0 * matrix * sizeof(complex<float>) / 256.0 + 8.0 * 12.0 * 0.5 * spinor);
+}
+
 /// Bytes of what lives on the device: links, those of the start, momenta, a force, leaves, operators, vectors.
 /// \param gauge  of four matrices a site
 double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites) {
@@ -314,7 +325,7 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
     const double share = inner == precision::single ? 0.5 : 0.26;  // with the norms of 16 bits
     bytes += 2.0 * in_pages(0.5 * share * sites * matrices) * (1.0 + blocks) + 5.0 * share * column;
   }
-  return bytes;
+  return bytes + (action.has_multigrid() ? bytes_of_hierarchy(sites) : 0.0);
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {
@@ -24,7 +24,27 @@ double price_of(precision inner, bool on_gpu) {
   return inner == precision::single ? 0.50 : 1.0;
 }
 
-/// Returns what one force of each factor takes with this solver; infinite if it had to be made again.
+/// What a cycle of multigrid takes beside the relaxation on the finest lattice, as a multiple of it: as was measured at
+/// 32^3x64 on a GPU, whose coarse lattices wait for each other, and at 16^3x32 on a CPU.
+double price_of_coarse_lattices(bool on_gpu) { return on_gpu ? 2.7 : 1.6; }
+
+/// Applications of Mhat in double that a set-up of multigrid takes the time of. A trajectory makes one.
+constexpr double price_of_hierarchy = 2800.0;
+
+/// Returns how often the force of a term is made in a trajectory.
+double forces_of(int term, const md_plan& plan) {
+  double forces = 0.0;
+  for (const md_operation& o : plan.operations) {
+    if (o.what == md_operation::kind::drift) continue;
+    const std::vector<int>& terms = plan.terms_of_level[static_cast<std::size_t>(o.level)];
+    if (std::ranges::find(terms, term) == terms.end()) continue;
+    forces += o.what == md_operation::kind::displaced_kick ? 2.0 : 1.0;
+  }
+  return forces;
+}
+
+/// Returns what one force of each factor takes with this solver; infinite if it had to be made again. The first factor
+/// bears multigrid's set-up.
 std::vector<double> prices_of(const factor_solver& solver, const hmc_options& options, const dynamics_maker& make) {
   hybrid_action action = options.action;
   std::ranges::fill(action.solvers, solver);
@@ -34,9 +54,13 @@ std::vector<double> prices_of(const factor_solver& solver, const hmc_options& op
   for (int k = 0; k < action.quarks->factors(); ++k) {
     md->force(first_factor_term(action) + k, 0.0);
     const solve_count count = md->work()[static_cast<std::size_t>(k)].forces;
-    prices.push_back(count.repeated > 0 ? std::numeric_limits<double>::infinity()
-                                        : static_cast<double>(count.applications) *
-                                              price_of(solver.inner, options.shared.device == "gpu"));
+    const bool on_gpu = options.shared.device == "gpu";
+    double price = static_cast<double>(count.applications) * price_of(solver.inner, on_gpu);
+    if (solver.method == factor_solver::kind::multigrid) {
+      price *= price_of_coarse_lattices(on_gpu);
+      if (k == 0) price += price_of_hierarchy / forces_of(first_factor_term(action) + k, options.plan);
+    }
+    prices.push_back(count.repeated > 0 ? std::numeric_limits<double>::infinity() : price);
   }
   return prices;
 }
@@ -60,8 +84,11 @@ double size_of_dh(molecular_dynamics& md, const md_plan& plan) {
 void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& make) {
   using enum precision;
   using enum factor_solver::kind;
-  constexpr std::array<factor_solver, 6> candidates{
-      {{cg, double_}, {cg, single}, {cg, half}, {bicgstab, double_}, {bicgstab, single}, {bicgstab, half}}};
+  std::vector<factor_solver> candidates{{cg, double_},       {cg, single},       {cg, half},
+                                        {bicgstab, double_}, {bicgstab, single}, {bicgstab, half}};
+  // On smaller lattices coarse ones have too few sites to save anything.
+  if (run.geometry.global_volume() >= std::int64_t{8} * 8 * 8 * 16)
+    candidates.push_back({multigrid, default_cycle_precision(options.shared.device == "gpu")});
   std::vector<double> least(options.action.solvers.size(), std::numeric_limits<double>::infinity());
   std::vector<factor_solver> best = options.action.solvers;
   for (const factor_solver& solver : candidates) {

@@ -48,7 +48,8 @@ class HmcTest(CommandLineTest):
         """The history without its seconds."""
         with open(self.path(name), encoding="ascii") as file:
             rows = [line.rstrip("\n").split(",") for line in file]
-        return [row[:4] + row[5:] for row in rows]
+        kept = [number for number, name in enumerate(rows[0]) if not name.startswith("seconds")]
+        return [[row[number] for number in kept] for row in rows]
 
     def links_of(self, name):
         with open(self.path(name), "rb") as file:
@@ -95,6 +96,42 @@ class Solvers(HmcTest):
             dh[solver] = float(self.numbers(f"{solver}.csv")[1][1])
         for solver, value in dh.items():
             self.assertAlmostEqual(value, dh["cg-double"], delta=1e-5, msg=solver)
+
+
+class Multigrid(HmcTest):
+    """The hierarchy is made on the links of each trajectory's start and ages from there."""
+    CHAIN = replaced(QUARKS, "--lattice", "4x4x4x8", "--csw", "1.76", "--kappa", "0.138", "--beta", "5.6", "--start",
+                     "heatbath:5.6:20", "--tau", "1", "--integrator",
+                     "omelyan:4(light,heavy,det) force-gradient:2(gauge)")
+
+    def chain(self, name, *arguments, **options):
+        return self.made(*self.CHAIN, "--history", self.path(name), *arguments, **options)
+
+    def test_it_follows_the_links_and_leaves_the_bits_of_a_chain_in_two_runs(self):
+        by_multigrid = ["--solvers", "multigrid-single,cg-double"]
+        self.chain("whole.csv", *by_multigrid, "--trajectories", 2)
+        self.chain("part.csv", *by_multigrid, "--trajectories", 1, "--store", self.path("store"))
+        self.chain("rest.csv", *by_multigrid, "--trajectories", 2, "--store", self.path("store"))
+        self.assertEqual(self.numbers("rest.csv"), self.numbers("whole.csv"))
+        self.chain("cg.csv", "--solvers", "cg-double", "--trajectories", 1, "--cg-force-tolerance", "1e-8")
+        self.assertAlmostEqual(float(self.numbers("cg.csv")[1][1]), float(self.numbers("whole.csv")[1][1]), delta=1e-4)
+        with open(self.path("whole.csv"), encoding="ascii") as file:
+            for row in csv.DictReader(file):
+                self.assertLess(float(row["ageing"]), 1.6)
+                self.assertGreater(float(row["ageing"]), 0.9)
+                self.assertGreater(float(row["seconds_multigrid"]), 0.0)
+
+    def test_all_factors_and_precisions(self):
+        self.chain("half.csv", "--solvers", "multigrid-half", "--trajectories", 1)
+        self.chain("twisted.csv", "--solvers", "multigrid-single", "--twisted-mass", "0.1", "--trajectories", 1)
+
+    @unittest.skipUnless(MPIEXEC, "one rank")
+    def test_two_ranks(self):
+        for ranks in (1, 2):
+            self.chain(f"{ranks}.csv", "--solvers", "multigrid-single,cg-double", "--trajectories", 1,
+                       "--force-tolerance", "1e-9", ranks=ranks)
+        one, two = (float(self.numbers(f"{ranks}.csv")[1][1]) for ranks in (1, 2))
+        self.assertAlmostEqual(one, two, delta=1e-5)
 
 
 class Stops(HmcTest):
