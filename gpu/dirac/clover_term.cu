@@ -11,6 +11,7 @@
 #include "common/gauge/field_strength.hpp"
 #include "common/lattice/same_lattice.hpp"
 #include "gpu/dirac/invert_hermitian.hpp"
+#include "gpu/fields/host_maximum.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/fields/site_numbers.hpp"
@@ -100,6 +101,23 @@ struct shift_diagonal {
         store_chunk(at + k * chunk_stride, pack<double>(pair, 1.0F));
       }
     }
+  }
+};
+
+/// Inverts the block of one site and chirality. Returns 1 if it is not positive: then `to` is undefined.
+struct invert_positive_blocks {
+  clover_configuration::pointer to;
+  clover_configuration::const_pointer from;
+  site_order order;
+
+  PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
+    const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites);
+    const int chirality = n >= sites ? 1 : 0;
+    const auto [parity, i] = site_of_loop(order, n - chirality * sites);
+    hermitian_6x6 block = from.load(parity, i, chirality);
+    const bool positive = invert_positive(block);
+    to.store(parity, i, chirality, block);
+    return positive ? 0.0 : 1.0;
   }
 };
 
@@ -237,6 +255,10 @@ clover_configuration inverse(const clover_configuration& term) {
 void invert(clover_configuration& result, const clover_configuration& term) {
   const context& ctx = term.get_context();
   require_same_lattice(result.get_context().geometry(), ctx.geometry(), "clover blocks");
+  // At usual masses all blocks are positive.
+  if (host_maximum(ctx, 2 * lattice_sites(ctx), invert_positive_blocks{result.sites(), term.sites(), ctx.order()}) ==
+      0.0)
+    return;
   const auto memory = ctx.workspace().take(static_cast<std::size_t>(2 * lattice_sites(ctx)));
   auto* const singular = reinterpret_cast<unsigned char*>(memory.get());
   std::vector<double> counts =

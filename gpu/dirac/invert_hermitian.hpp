@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The inverse of a Hermitian 6x6 matrix, positive or not, in the registers of one thread.
+/// The inverse of a Hermitian 6x6 matrix in the registers of one thread: of a positive one, and of any.
 #pragma once
 
 #include <limits>
@@ -15,6 +15,49 @@
 #endif
 
 namespace plaquette::gpu {
+
+/// Replaces a positive matrix by its inverse: six sweeps of the lower triangle (Beaton 1964), half the products of an
+/// elimination, and no pivots to look for. Returns false if the matrix is not positive (a pivot below 6 epsilon times
+/// the largest, or NaN); it is spoilt then.
+PLAQUETTE_HOST_DEVICE inline bool invert_positive(hermitian_6x6& a) {
+  constexpr int n = chiral_rows;
+  constexpr double threshold = n * std::numeric_limits<double>::epsilon();
+  const auto at = [](int i, int j) { return i > j ? hermitian_6x6::lower_index(i, j) : 0; };
+  double largest = 0.0;
+  bool positive = true;
+  PLAQUETTE_UNROLL_ON_DEVICE
+  for (int k = 0; k < n; ++k) {
+    const double pivot = a.diagonal[k];
+    largest = pivot > largest ? pivot : largest;
+    positive = positive && pivot > threshold * largest;
+    const double inverse = 1.0 / pivot;
+    complex<double> column[n], scaled[n];  // a_ik, i not k
+    PLAQUETTE_UNROLL_ON_DEVICE
+    for (int i = 0; i < n; ++i) {
+      if (i == k) continue;
+      column[i] = i > k ? a.lower[at(i, k)] : conj(a.lower[at(k, i)]);
+      scaled[i] = inverse * column[i];
+    }
+    PLAQUETTE_UNROLL_ON_DEVICE
+    for (int i = 0; i < n; ++i) {
+      if (i == k) continue;
+      a.diagonal[i] -= inverse * norm2(column[i]);
+      PLAQUETTE_UNROLL_ON_DEVICE
+      for (int j = 0; j < n; ++j)
+        if (j < i && j != k) a.lower[at(i, j)] -= scaled[i] * conj(column[j]);
+      if (i > k)
+        a.lower[at(i, k)] = scaled[i];
+      else
+        a.lower[at(k, i)] = conj(scaled[i]);
+    }
+    a.diagonal[k] = -inverse;
+  }
+  PLAQUETTE_UNROLL_ON_DEVICE
+  for (int k = 0; k < n; ++k) a.diagonal[k] = -a.diagonal[k];
+  PLAQUETTE_UNROLL_ON_DEVICE
+  for (int k = 0; k < hermitian_6x6::lower_size; ++k) a.lower[k] = -a.lower[k];
+  return positive;
+}
 
 /// Gauss-Jordan elimination in place, with the largest number of what is left as pivot. Whatever is indexed is known
 /// when it is compiled: rows and columns change places by comparing every index with the pivot's.
