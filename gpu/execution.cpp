@@ -6,6 +6,7 @@
 
 #include "gpu/comms/global_sum.hpp"
 #include "gpu/comms/host_waiting.hpp"
+#include "gpu/comms/neighbour_messages.hpp"
 #include "gpu/comms/watchdog.hpp"
 #include "gpu/device/rank_sum.hpp"
 #include "gpu/tuning/tuner.hpp"
@@ -38,18 +39,21 @@ execution::execution(const communicator& comm, int device, std::shared_ptr<gpu::
   gpu::queue q(device);
   std::shared_ptr<watchdog> watch;
   std::shared_ptr<sums_over_ranks> sums;
+  std::shared_ptr<neighbour_messages> neighbours;
   if (comm.size() > 1) {
     watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
     sums = std::make_shared<sums_over_ranks>(sums_over_ranks{global_sum(comm, device, ranks, watch)});
+    if (ranks.policy == halo_policy::automatic || ranks.policy == halo_policy::peer)
+      neighbours = std::make_shared<neighbour_messages>(comm.split(0), device);  // its tags do not meet those of others
   }
   state_ = std::make_shared<const state>(state{comm, q, description, std::make_shared<memory_pool>(device),
                                                tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks,
-                                               std::move(watch), std::move(sums)});
+                                               std::move(watch), std::move(sums), std::move(neighbours)});
 }
 
 execution execution::alone() const {
   return execution(std::make_shared<const state>(state{communicator(), state_->queue, state_->device, state_->workspace,
-                                                       state_->tuner, state_->ranks, nullptr, nullptr}));
+                                                       state_->tuner, state_->ranks, nullptr, nullptr, nullptr}));
 }
 
 bool execution::recordable() const {

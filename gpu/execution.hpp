@@ -14,10 +14,11 @@
 
 namespace plaquette::gpu {
 
-class halo;       // gpu/halo/halo.hpp
-class tuner;      // gpu/tuning/tuner.hpp
-class watchdog;   // gpu/comms/watchdog.hpp
-struct rank_sum;  // gpu/device/rank_sum.hpp
+class halo;                // gpu/halo/halo.hpp
+class neighbour_messages;  // gpu/comms/neighbour_messages.hpp
+class tuner;               // gpu/tuning/tuner.hpp
+class watchdog;            // gpu/comms/watchdog.hpp
+struct rank_sum;           // gpu/device/rank_sum.hpp
 
 /// Copies share everything. Work of all lattices of one execution goes to one queue, in the same order on all ranks. So
 /// nothing has to wait between them. On several ranks kernels wait for those of
@@ -45,6 +46,8 @@ class execution {
 
   /// Notices ranks that make no progress; null on one rank.
   const std::shared_ptr<watchdog>& watch() const { return state_->watch; }
+  /// Returns large messages between devices; null on one rank, and if the options name another way than peer memory.
+  neighbour_messages* neighbours() const { return state_->neighbours.get(); }
   /// Returns the halo of the first lattice that has one, for coarse lattices, whose messages travel as its do. May be
   /// null.
   const std::shared_ptr<gpu::halo>& first_halo() const { return state_->first_halo; }
@@ -82,8 +85,9 @@ class execution {
     std::shared_ptr<memory_pool> workspace;
     std::shared_ptr<gpu::tuner> tuner;
     rank_options ranks;
-    std::shared_ptr<watchdog> watch;        ///< null on one rank
-    std::shared_ptr<sums_over_ranks> sums;  ///< null on one rank; for one caller at a time
+    std::shared_ptr<watchdog> watch;                 ///< null on one rank
+    std::shared_ptr<sums_over_ranks> sums;           ///< null on one rank; for one caller at a time
+    std::shared_ptr<neighbour_messages> neighbours;  ///< for one caller at a time
     mutable std::shared_ptr<gpu::halo> first_halo = {};
     mutable bool has_messages_of_host = false;
   };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <type_traits>
 
 #include "gpu/comms/watchdog.hpp"
 #include "gpu/device/launch.hpp"
@@ -55,11 +57,20 @@ enum class copy_direction { pack, unpack };
 template <copy_direction direction>
 struct copy_faces {
   chunks_of_box box;
-  std::byte* buffer;
+  std::conditional_t<direction == copy_direction::pack, std::byte*, const std::byte*> buffer;
   site_order order;
   ghost_face face;
   chunk_selection what;
   std::int32_t place[2];  ///< of the two sides
+
+  /// Returns the same copy out of another buffer.
+  copy_faces from(const std::byte* other) const
+    requires(direction == copy_direction::unpack)
+  {
+    copy_faces same = *this;
+    same.buffer = other;
+    return same;
+  }
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
     const std::int64_t row = n / face.sites;
@@ -100,26 +111,37 @@ void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selec
   const std::int64_t chunks = std::int64_t{2} * what.parities * what.count * face.sites;
   const auto bytes = static_cast<std::size_t>(chunks) * chunk_bytes, side = bytes / 2;
   const std::shared_ptr<std::byte> buffer = context_.workspace().take(bytes);
-  std::byte* const sent = q.staging(2 * bytes);
-  std::byte* const received = sent + bytes;
-
   const std::int32_t last = box_.order.length[mu] - 2;  // of this rank's own sites; the first is 1
   for_each_index(q, chunks, copy_faces<copy_direction::pack>{sites, buffer.get(), box_.order, face, what, {last, 1}});
-  copy_to_host(q, sent, buffer.get(), bytes);
   const lattice_geometry& geometry = context_.geometry();
-  const int above = geometry.neighbour_rank(mu, +1), below = geometry.neighbour_rank(mu, -1);
+  const neighbour_ranks ranks{mu, geometry.neighbour_rank(mu, -1), geometry.neighbour_rank(mu, +1)};
+  const copy_faces<copy_direction::unpack> unpack{sites, buffer.get(), box_.order, face, what, {0, last + 1}};
+  if (neighbour_messages* const direct = context_.execution().neighbours()) {
+    if (const std::byte* const come = direct->exchange(q, ranks, buffer.get(), side, context_.watch())) {
+      for_each_index(q, chunks, unpack.from(come));
+      return;
+    }
+  }
+  exchange_through_host(ranks, buffer.get(), side);
+  for_each_index(q, chunks, unpack);
+  q.synchronize();  // the next one to stage may write at once
+}
+
+void ghost_exchange::exchange_through_host(const neighbour_ranks& ranks, std::byte* buffer, std::size_t side) const {
+  const queue& q = context_.queue();
+  std::byte* const sent = q.staging(4 * side);
+  std::byte* const received = sent + 2 * side;
+  copy_to_host(q, sent, buffer, 2 * side);
   // Upwards and downwards differ by their tags: two ranks are both neighbours of each other.
-  const int up = 2 * mu, down = 2 * mu + 1;
-  const outgoing_message send[] = {{above, up, {sent, side}}, {below, down, {sent + side, side}}};
-  const incoming_message receive[] = {{below, up, {received, side}}, {above, down, {received + side, side}}};
-  const host_wait waiting(context_.watch(), [mu] {
+  const int up = 2 * ranks.direction, down = up + 1;
+  const outgoing_message send[] = {{ranks.above, up, {sent, side}}, {ranks.below, down, {sent + side, side}}};
+  const incoming_message receive[] = {{ranks.below, up, {received, side}},
+                                      {ranks.above, down, {received + side, side}}};
+  const host_wait waiting(context_.watch(), [mu = ranks.direction] {
     return std::string("the neighbours along ") + "xyzt"[mu] + ": ghosts of the gauge field";
   });
   context_.comm().start_exchange(send, receive).wait();
-  copy_to_device(q, buffer.get(), received, bytes);
-  for_each_index(q, chunks,
-                 copy_faces<copy_direction::unpack>{sites, buffer.get(), box_.order, face, what, {0, last + 1}});
-  q.synchronize();  // the next one to stage may write at once
+  copy_to_device(q, buffer, received, 2 * side);
 }
 
 }  // namespace plaquette::gpu

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Fills the ghosts of a box from the neighbouring ranks, corners included, through the host: direction by direction,
-/// each face with the ghosts of the directions done before.
+/// Fills the ghosts of a box from the neighbouring ranks, corners included: direction by direction, each face with the
+/// ghosts of the directions done before. Faces go straight into the memory of the neighbours' devices if every device
+/// reaches every other, else through the host.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/comms/neighbour_messages.hpp"
 #include "gpu/context.hpp"
 #include "gpu/gauge/box_with_ghosts.hpp"
 
@@ -29,17 +31,19 @@ struct chunk_selection {
 /// Every rank of a context makes the same calls in the same order.
 class ghost_exchange {
  public:
-  /// Page-locked memory of the host is dear: what goes through it at once, in bytes.
+  /// Page-locked memory of the host, and memory of peers, is dear: what goes through it at once, in bytes.
   static constexpr std::int64_t usual_bytes = std::int64_t{1} << 26;
 
   ghost_exchange(const context& ctx, const box_with_ghosts& box, std::int64_t bytes_at_once = usual_bytes)
       : context_(ctx), box_(box), bytes_at_once_(bytes_at_once) {}
 
-  /// Collective; waits. Does nothing where nothing is cut.
+  /// Collective; waits for neighbours. Does nothing where nothing is cut.
   void operator()(const chunks_of_box& sites, const chunk_selection& what) const;
 
  private:
   void along(int mu, const chunks_of_box& sites, const chunk_selection& what) const;
+  /// Replaces what goes to the neighbours by what comes from them.
+  void exchange_through_host(const neighbour_ranks& ranks, std::byte* buffer, std::size_t side) const;
 
   context context_;
   box_with_ghosts box_;

@@ -21,6 +21,7 @@
 #include "gpu/gauge/momenta.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
+#include "gpu/halo/halo.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
 #include "validation/support/device_ranks.hpp"
@@ -193,6 +194,23 @@ TEST(GhostExchange, InSmallPiecesGivesTheSame) {
     constexpr int chunks = dimensions * colours * colours;
     gpu::ghost_exchange(ctx, links.sites().box, 5000)({links.sites().at.begin, chunks}, {.first = 0, .count = chunks});
     EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(ctx);
+  });
+}
+
+TEST(GhostExchange, GivesTheSameByEveryWayAndEveryTime) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto whole = export_links(random_configuration(alone, 4));
+    for (const gpu::halo_policy policy : policies()) {
+      const gpu::context on = part_of(ctx.geometry().global(), ctx.geometry().grid(), policy);
+      gpu::links_with_ghosts links(random_configuration(on, 4));
+      constexpr int chunks = dimensions * colours * colours;
+      const gpu::ghost_exchange exchange(on, links.sites().box);
+      for (int n = 0; n < 3; ++n) {  // room for messages is used in turn
+        spoil_ghosts(links);
+        exchange({links.sites().at.begin, chunks}, {.first = 0, .count = chunks});
+        EXPECT_EQ(wrong_links(links, whole), 0.0) << describe(on) << ", " << gpu::name_of(policy) << ", " << n;
+      }
+    }
   });
 }
 
