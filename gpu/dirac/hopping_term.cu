@@ -21,7 +21,7 @@
 #include "gpu/fields/host_maximum.hpp"
 #include "gpu/fields/packed_numbers.hpp"
 #include "gpu/fields/random_spinor.hpp"
-#include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/ghost_exchange.hpp"
 #include "gpu/halo/halo.hpp"
 #include "gpu/tuning/tuner.hpp"
 
@@ -102,26 +102,22 @@ struct pack_links_of_site {
   }
 };
 
-/// The links behind the lower face of direction mu: U_mu(x - mu) of the sites x of one parity.
+/// The links U_mu(x - mu) that lead to the lower face of direction mu of the rank above, for its sites x of one parity.
 template <class T>
-struct pack_ghost_links_of_face {
-  ghosted_links from;
+struct pack_links_to_next_rank {
+  gauge_configuration::const_pointer from;
   std::byte* to;
   face_order faces;
   int mu, parity;
+  std::int32_t last;  ///< of x[mu]
   link_packing<T> packing;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto f = static_cast<std::int32_t>(index);
-    const site_coordinate behind = moved_along(faces.coordinate_of(mu, 0, parity, f));
+    const int own_parity = 1 - parity;
+    const std::int32_t i = faces.box.index(faces.coordinate_of(mu, last, own_parity, f));
     packing.write(to + static_cast<std::int64_t>(f / lanes) * lanes * link_bytes<T>(packing.stored), f % lanes,
-                  from.load(behind, mu));
-  }
-
- private:
-  PLAQUETTE_HOST_DEVICE site_coordinate moved_along(site_coordinate x) const {
-    for (int k = 0; k < dimensions; ++k) x.x[k] -= k == mu ? 1 : 0;
-    return x;
+                  from.load(own_parity, i, mu));
   }
 };
 
@@ -183,17 +179,31 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
 
 template <class T>
 void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
-  const links_with_ghosts around(links);
+  const queue& q = context_.queue();
   const face_order faces{context_.order()};
-  for (int p = 0; p < 2; ++p)
-    for (int mu = 0; mu < dimensions; ++mu)
-      if (context_.geometry().is_cut(mu))
-        for_each_index(context_.queue(), faces.sites(mu),
-                       pack_ghost_links_of_face<T>{
-                           around.sites(), ghost_links_.get() + ghost_begin_[p][mu], faces, mu, p, {stored_}},
-                       128);
+  for (int mu = 0; mu < dimensions; ++mu) {
+    if (!context_.geometry().is_cut(mu)) continue;
+    const auto parity_bytes = static_cast<std::size_t>(faces.blocks(mu)) * lanes * link_bytes<T>(stored_);
+    const std::size_t side = 2 * parity_bytes;
+    const auto buffer = context_.workspace().take(2 * side);  // the half that goes downwards is not used
+    fill_bytes(q, buffer.get(), 0, 2 * side);
+    for (int p = 0; p < 2; ++p)
+      for_each_index(q, faces.sites(mu),
+                     pack_links_to_next_rank<T>{links.sites(),
+                                                buffer.get() + static_cast<std::size_t>(p) * parity_bytes,
+                                                faces,
+                                                mu,
+                                                p,
+                                                context_.order().length[mu] - 1,
+                                                {stored_}},
+                     128);
+    const std::byte* const come = exchange_with_neighbours(context_, mu, buffer.get(), side);
+    for (int p = 0; p < 2; ++p)
+      copy_on_device(q, ghost_links_.get() + ghost_begin_[p][mu], come + static_cast<std::size_t>(p) * parity_bytes,
+                     parity_bytes);
+  }
   // Kernels load links before the kernel that comes before them has ended: that must not be this one.
-  context_.queue().synchronize();
+  q.synchronize();
 }
 
 template <class T>

@@ -63,15 +63,6 @@ struct copy_faces {
   chunk_selection what;
   std::int32_t place[2];  ///< of the two sides
 
-  /// Returns the same copy out of another buffer.
-  copy_faces from(const std::byte* other) const
-    requires(direction == copy_direction::unpack)
-  {
-    copy_faces same = *this;
-    same.buffer = other;
-    return same;
-  }
-
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
     const std::int64_t row = n / face.sites;
     const auto site = static_cast<std::int32_t>(n - row * face.sites);
@@ -89,7 +80,34 @@ struct copy_faces {
   }
 };
 
+void exchange_through_host(const context& ctx, const neighbour_ranks& ranks, std::byte* buffer, std::size_t side) {
+  const queue& q = ctx.queue();
+  std::byte* const sent = q.staging(4 * side);
+  std::byte* const received = sent + 2 * side;
+  copy_to_host(q, sent, buffer, 2 * side);
+  // Upwards and downwards differ by their tags: two ranks are both neighbours of each other.
+  const int up = 2 * ranks.direction, down = up + 1;
+  const outgoing_message send[] = {{ranks.above, up, {sent, side}}, {ranks.below, down, {sent + side, side}}};
+  const incoming_message receive[] = {{ranks.below, up, {received, side}},
+                                      {ranks.above, down, {received + side, side}}};
+  const host_wait waiting(ctx.watch(), [mu = ranks.direction] {
+    return std::string("the neighbours along ") + "xyzt"[mu] + ": ghosts of the gauge field";
+  });
+  ctx.comm().start_exchange(send, receive).wait();
+  copy_to_device(q, buffer, received, 2 * side);
+  q.synchronize();  // the next one to stage may write at once
+}
+
 }  // namespace
+
+const std::byte* exchange_with_neighbours(const context& ctx, int mu, std::byte* buffer, std::size_t side) {
+  const lattice_geometry& geometry = ctx.geometry();
+  const neighbour_ranks ranks{mu, geometry.neighbour_rank(mu, -1), geometry.neighbour_rank(mu, +1)};
+  if (neighbour_messages* const direct = ctx.execution().neighbours())
+    if (const std::byte* const come = direct->exchange(ctx.queue(), ranks, buffer, side, ctx.watch())) return come;
+  exchange_through_host(ctx, ranks, buffer, side);
+  return buffer;
+}
 
 void ghost_exchange::operator()(const chunks_of_box& sites, const chunk_selection& what) const {
   for (int mu = 0; mu < what.directions; ++mu) {
@@ -113,35 +131,8 @@ void ghost_exchange::along(int mu, const chunks_of_box& sites, const chunk_selec
   const std::shared_ptr<std::byte> buffer = context_.workspace().take(bytes);
   const std::int32_t last = box_.order.length[mu] - 2;  // of this rank's own sites; the first is 1
   for_each_index(q, chunks, copy_faces<copy_direction::pack>{sites, buffer.get(), box_.order, face, what, {last, 1}});
-  const lattice_geometry& geometry = context_.geometry();
-  const neighbour_ranks ranks{mu, geometry.neighbour_rank(mu, -1), geometry.neighbour_rank(mu, +1)};
-  const copy_faces<copy_direction::unpack> unpack{sites, buffer.get(), box_.order, face, what, {0, last + 1}};
-  if (neighbour_messages* const direct = context_.execution().neighbours()) {
-    if (const std::byte* const come = direct->exchange(q, ranks, buffer.get(), side, context_.watch())) {
-      for_each_index(q, chunks, unpack.from(come));
-      return;
-    }
-  }
-  exchange_through_host(ranks, buffer.get(), side);
-  for_each_index(q, chunks, unpack);
-  q.synchronize();  // the next one to stage may write at once
-}
-
-void ghost_exchange::exchange_through_host(const neighbour_ranks& ranks, std::byte* buffer, std::size_t side) const {
-  const queue& q = context_.queue();
-  std::byte* const sent = q.staging(4 * side);
-  std::byte* const received = sent + 2 * side;
-  copy_to_host(q, sent, buffer, 2 * side);
-  // Upwards and downwards differ by their tags: two ranks are both neighbours of each other.
-  const int up = 2 * ranks.direction, down = up + 1;
-  const outgoing_message send[] = {{ranks.above, up, {sent, side}}, {ranks.below, down, {sent + side, side}}};
-  const incoming_message receive[] = {{ranks.below, up, {received, side}},
-                                      {ranks.above, down, {received + side, side}}};
-  const host_wait waiting(context_.watch(), [mu = ranks.direction] {
-    return std::string("the neighbours along ") + "xyzt"[mu] + ": ghosts of the gauge field";
-  });
-  context_.comm().start_exchange(send, receive).wait();
-  copy_to_device(q, buffer, received, 2 * side);
+  const std::byte* const come = exchange_with_neighbours(context_, mu, buffer.get(), side);
+  for_each_index(q, chunks, copy_faces<copy_direction::unpack>{sites, come, box_.order, face, what, {0, last + 1}});
 }
 
 }  // namespace plaquette::gpu

@@ -28,6 +28,11 @@ struct chunk_selection {
   int directions = dimensions;
 };
 
+/// Sends the first `side` bytes of a buffer of the device to the rank above along mu and the next `side` bytes to the
+/// rank below. Returns where lies what came from below, then from above: in the buffer, or in memory of the device that
+/// work queued before the next exchange along mu may read. Collective; waits for neighbours.
+const std::byte* exchange_with_neighbours(const context& ctx, int mu, std::byte* buffer, std::size_t side);
+
 /// Every rank of a context makes the same calls in the same order.
 class ghost_exchange {
  public:
@@ -42,8 +47,6 @@ class ghost_exchange {
 
  private:
   void along(int mu, const chunks_of_box& sites, const chunk_selection& what) const;
-  /// Replaces what goes to the neighbours by what comes from them.
-  void exchange_through_host(const neighbour_ranks& ranks, std::byte* buffer, std::size_t side) const;
 
   context context_;
   box_with_ghosts box_;
