@@ -71,6 +71,12 @@ class HmcCheats(CommandLineTest):
     def test_another_quark(self):
         self.fails("heavier", "systems of the end", *QUARKS)
 
+    def test_a_smaller_twisted_mass(self):
+        twisted = replaced(QUARKS, "--twisted-mass", "0.2", "--splitting", "0.4", "--integrator",
+                           "omelyan:2(det,light,heavy) omelyan:2(gauge)")
+        self.passes(*twisted)
+        self.fails("less-twist", "systems of the end", *twisted)
+
     @on_cpu
     def test_forces_that_are_off_or_left_out(self):
         for cheat in ("force", "one-force"):

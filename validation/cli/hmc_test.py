@@ -22,6 +22,7 @@ QUARKS = ["--lattice", "4x4x2x4", "--beta", "5.4", "--csw", "1.5", "--kappa", "0
           "heatbath:5.4:10", "--tau", "0.3", "--integrator", "omelyan:2(light) omelyan:1(det,heavy) omelyan:2(gauge)",
           "--seed", "5"]
 
+TWISTED = [*replaced(QUARKS, "--lattice", "4x4x4x4"), "--twisted-mass", "0.2"]
 MEASURED = ("spatial", "temporal", "rectangle", "polyakov_re", "polyakov_im", "t0", "charge", "measuring_seconds")
 
 
@@ -134,6 +135,37 @@ class Multigrid(HmcTest):
         self.assertAlmostEqual(one, two, delta=1e-5)
 
 
+class TwistedMass(HmcTest):
+    def dh_of(self, name, *arguments, **options):
+        self.made(*TWISTED, *arguments, "--trajectories", 1, "--cg-force-tolerance", "1e-9", "--force-tolerance", "1e-9", "--history",
+                  self.path(name), **options)
+        return float(self.numbers(name)[1][1])
+
+    @unittest.skipUnless(MPIEXEC, "one rank")
+    def test_ranks_and_solvers_make_the_same_trajectory(self):
+        one = self.dh_of("one.csv")
+        self.assertAlmostEqual(one, self.dh_of("two.csv", ranks=2), delta=1e-6)
+        for solver in ("cg-single", "bicgstab-half"):
+            self.assertAlmostEqual(one, self.dh_of(f"{solver}.csv", "--solvers", solver), delta=1e-5, msg=solver)
+
+    def test_a_chain_keeps_its_twisted_mass(self):
+        def chain(name, trajectories, store):
+            return self.made(*TWISTED, "--trajectories", trajectories, "--history", self.path(name), "--store", self.path(store),
+                             "--force", "--json", self.path("r.json"))
+        self.assertIn("twist      mass 0.2 (2 kappa mu = 0.052)", chain("whole.csv", 2, "a").out)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["parameters"]["twisted_mass"], 0.2)
+        status, out = validate("--trial", self.path("r.json"))
+        self.assertEqual(status, 0, out)
+        chain("part.csv", 1, "b")
+        chain("rest.csv", 2, "b")
+        self.assertEqual(self.numbers("rest.csv"), self.numbers("whole.csv"))
+        self.assertIn("twisted_mass", self.refused(*replaced(TWISTED, "--twisted-mass", "0.3"), "--trajectories", 3, "--store",
+                                                   self.path("b")))
+        self.assertIn("twisted_mass", self.refused(*TWISTED[:-2], "--trajectories", 3, "--store", self.path("b")))
+
+
 class Stops(HmcTest):
     def test_a_stop_inside_a_trajectory_leaves_the_chain_as_it_was(self):
         long = [*replaced(LINKS, "--integrator", "omelyan:400(gauge)"), "--trajectories", "3", "--store", self.path("store"),
@@ -169,6 +201,8 @@ class Refusals(HmcTest):
     def test_options_that_cannot_be(self):
         for arguments, text in ((["--flavours", "3"], "even number"),
                                 (["--flavours", "0", "--kappa", "0.1"], "expected quarks"),
+                                (["--flavours", "0", "--twisted-mass", "0.1"], "--twisted-mass: expected quarks"),
+                                (["--twisted-mass", "-0.1"], "--twisted-mass"),
                                 (["--splitting", "0.3,0.2"], "above the one before"),
                                 (["--integrator", "euler:2(gauge)"], "euler"),
                                 (["--integrator", "omelyan:0(gauge,light)"], "steps"),
