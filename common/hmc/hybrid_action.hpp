@@ -8,7 +8,10 @@
 ///
 ///     det W_1^+ W_1 = prod_k det(W_k^+ W_k) / det(W_(k+1)^+ W_(k+1)) det(W_n^+ W_n)
 ///
-///     W_k = Mhat + i mu_k gamma_5,  mu_1 = 0 < mu_2 < ... < mu_n
+///     W_k = Mhat + i mu_k gamma_5,  mu_1 = 0 < mu_2 < ... < mu_n,  or W_k = Mhat at mass m + dm_k, dm_1 = 0 < dm_2 <
+///     ...
+///
+/// With shifted masses A_oo in the first determinant is that of m: the others are in Mhat alone.
 ///
 /// Each factor has its pseudofermion phi, and a vector X = W_k^-1 (W_(k+1) - W_k) phi. Its action is |phi + X|^2 =
 /// |W_k^-1 W_(k+1) phi|^2. Of the last factor X = W_n^-1 gamma_5 phi, and the action is |X|^2.
@@ -17,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,10 +38,21 @@ struct quark_pairs {
   double twisted_mass = 0.0;  ///< mu of all sites, in the normalisation of M
   /// mu_1 to mu_n of the even sites, ascending, in the normalisation of M; the first is 0.
   std::vector<double> twisted_masses{0.0};
+  /// Added to the mass m, one for each factor, ascending; the first is 0. All mu_k are 0 then. Empty: none.
+  std::vector<double> mass_shifts{};
   int pairs = 1;  ///< half the number of flavours: each pair has pseudofermions of its own
 
   int factors() const { return static_cast<int>(twisted_masses.size()); }
   bool is_last(int factor) const { return factor + 1 == factors(); }
+  bool has_mass_shifts() const { return !mass_shifts.empty(); }
+  /// Returns the action whose complement is in W_k.
+  fermion_action action_of(int factor) const {
+    fermion_action shifted = action;
+    if (has_mass_shifts()) shifted.mass += mass_shifts[static_cast<std::size_t>(factor)];
+    return shifted;
+  }
+  /// Returns whether gamma_5 W_k are normal matrices: they are Hermitian but for a multiple of the identity.
+  bool is_normal() const { return twisted_mass == 0.0 && !has_mass_shifts(); }
   double mu(int factor) const { return twisted_masses[static_cast<std::size_t>(factor)]; }
 };
 
@@ -97,7 +112,15 @@ inline void require_usable(const hybrid_action& action) {
   if (quarks.pairs < 1) throw input_error("quarks: expected at least 2 flavours, found none");
   if (quarks.twisted_masses.empty() || quarks.mu(0) != 0.0)
     throw input_error("twisted masses: expected the first one to be 0, found another");
-  for (int k = 1; k < quarks.factors(); ++k)
+  if (quarks.has_mass_shifts()) {
+    const std::vector<double>& shifts = quarks.mass_shifts;
+    const bool ascends = std::ranges::is_sorted(shifts, std::ranges::less_equal());
+    if (std::ssize(shifts) != quarks.factors() || shifts[0] != 0.0 || !ascends || !std::isfinite(shifts.back()))
+      throw input_error("mass shifts: expected finite numbers above 0, each above the one before");
+    if (std::ranges::any_of(quarks.twisted_masses, [](double mu) { return mu != 0.0; }))
+      throw input_error("mass shifts: expected no twisted masses that split the determinant too");
+  }
+  for (int k = 1; k < quarks.factors() && !quarks.has_mass_shifts(); ++k)
     if (!(quarks.mu(k) > quarks.mu(k - 1)) || !std::isfinite(quarks.mu(k)))
       throw input_error("twisted masses: expected finite numbers, each above the one before, found " +
                         std::to_string(quarks.mu(k)) + " after " + std::to_string(quarks.mu(k - 1)));

@@ -59,8 +59,10 @@ enum class factor_vectors {
   pseudofermion,  ///< phi; zero on odd sites
   start,          ///< x with x_e = X of hybrid_action.hpp and (M x)_o = 0, on the links of the start
   end,            ///< the same on the links of the end
-  force_x,        ///< x of the last force, the same too
-  force_y         ///< y of the last force: W_k^+ y_e = phi + X, of the last factor X, and (M^+ y)_o = 0
+  force_x,        ///< x of the last force, the same too; phi + X in place of X if masses are shifted
+  force_y,        ///< y of the last force: W_k^+ y_e = phi + X, of the last factor X, and (M^+ y)_o = 0
+  heavier_x,      ///< if masses are shifted, of all factors but the last: -phi on even sites, (M x)_o = 0, M of W_(k+1)
+  heavier_y       ///< y_e as of force_y, (M^+ y)_o = 0 with this M
 };
 
 /// The state of a hybrid Monte Carlo on a device. All members are collective, but those that are const and return

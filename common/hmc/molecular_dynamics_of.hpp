@@ -57,6 +57,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
   struct factor_state {
     field phi, start, end;
     field force_x, force_y;  ///< on all sites
+    std::optional<field> heavier_x{}, heavier_y{};
     factor_work work{};
   };
 
@@ -74,7 +75,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     if (!action.quarks) return;
     systems_.emplace(ctx, links_, action_);
     if (has_clover()) leaves_.emplace(Backend::make_leaves(ctx));
-    const field full(ctx, {.columns = quarks().pairs}), even = systems_->complement().even_like(full);
+    const field full(ctx, {.columns = quarks().pairs}), even = systems_->complement(0).even_like(full);
     for (int k = 0; k < quarks().factors(); ++k)
       factors_.push_back({like(even), like(even), like(even), like(full), like(full)});
   }
@@ -199,13 +200,15 @@ class molecular_dynamics_of final : public molecular_dynamics {
     const factor_state& f = factors_.at(static_cast<std::size_t>(number));
     if (which == factor_vectors::force_x) return export_column(to, f.force_x, pair);
     if (which == factor_vectors::force_y) return export_column(to, f.force_y, pair);
+    if (which == factor_vectors::heavier_x) return export_column(to, f.heavier_x.value(), pair);
+    if (which == factor_vectors::heavier_y) return export_column(to, f.heavier_y.value(), pair);
     field full = like(f.force_x);
     zero(full);
     if (which == factor_vectors::pseudofermion) {
       field even = full.parity(0);
       copy(even, f.phi);
     } else {
-      extend(full, which == factor_vectors::start ? f.start : f.end, false);
+      extend(full, which == factor_vectors::start ? f.start : f.end, number, false);
     }
     export_column(to, full, pair);
   }
@@ -275,10 +278,11 @@ class molecular_dynamics_of final : public molecular_dynamics {
   }
 
   /// Makes x of x_e such that M x, or M^+ x, is zero on odd sites.
-  void extend(field& full, const field& even, bool daggered) const {
+  /// \param k  M is of W_k
+  void extend(field& full, const field& even, int k, bool daggered) const {
     field here = full.parity(0), there = full.parity(1);
     copy(here, even);
-    systems_->complement().parts().hop_and_divide(there, even, daggered, 1.0, nullptr, {});
+    systems_->complement(k).parts().hop_and_divide(there, even, daggered, 1.0, nullptr, {});
   }
 
   void kick_and_note(int term, double step) {
@@ -315,10 +319,23 @@ class molecular_dynamics_of final : public molecular_dynamics {
     factor_state& f = factor(k);
     field x = like(f.phi), y = like(f.phi);
     systems_->solve_for_force(x, y, f.phi, k, tolerance, f.work.forces);
-    extend(f.force_x, x, false);
-    extend(f.force_y, y, true);
-    Backend::add_hopping_force(to, links_, quarks().action, f.force_x, f.force_y, step, context_);
-    if (has_clover()) Backend::add_leaves(*leaves_, quarks().action, f.force_x, f.force_y, step, context_);
+    const bool has_heavier = quarks().has_mass_shifts() && !quarks().is_last(k);
+    if (has_heavier) add_multiple(x, {1.0, 0.0}, f.phi);
+    extend(f.force_x, x, k, false);
+    extend(f.force_y, y, k, true);
+    add_force_of(to, f.force_x, f.force_y, step);
+    if (!has_heavier) return;
+    // dS = -2 Re y^+ (dW_k (phi + X) - dW_(k+1) phi)
+    if (!f.heavier_x) f.heavier_x.emplace(like(f.force_x)), f.heavier_y.emplace(like(f.force_x));
+    copy(x, f.phi);
+    multiply_all(x, {-1.0, 0.0});
+    extend(*f.heavier_x, x, k + 1, false);
+    extend(*f.heavier_y, y, k + 1, true);
+    add_force_of(to, *f.heavier_x, *f.heavier_y, step);
+  }
+  void add_force_of(momenta_type& to, const field& x, const field& y, double step) {
+    Backend::add_hopping_force(to, links_, quarks().action, x, y, step, context_);
+    if (has_clover()) Backend::add_leaves(*leaves_, quarks().action, x, y, step, context_);
   }
 
   context context_;

@@ -41,20 +41,28 @@ class quark_systems {
 
   /// \param links  whose memory stays theirs when they move
   quark_systems(const context& ctx, const gauge& links, const hybrid_action& action)
-      : context_(ctx), action_(action), double_(ctx, links, *action.quarks, reconstruct::none) {
+      : context_(ctx), action_(action), double_(ctx, links, *action.quarks, 0, reconstruct::none) {
     const double distance = Backend::distance_from_su3(links, ctx);
     const bool by_multigrid = action.has_multigrid();
     for (const factor_solver& solver : action.solvers) {
       if ((solver.inner == precision::single || by_multigrid) && !single_)
-        single_.emplace(ctx, links, *action.quarks, Backend::template stored_reals<float>(distance));
+        single_.emplace(ctx, links, *action.quarks, 0, Backend::template stored_reals<float>(distance));
       if (solver.inner == precision::half && !half_)
-        half_.emplace(ctx, links, *action.quarks, Backend::template stored_reals<half>(distance));
+        half_.emplace(ctx, links, *action.quarks, 0, Backend::template stored_reals<half>(distance));
     }
     if (action.has_determinant()) {
       diagonal_.emplace(Backend::blocks_behind(double_.full->diagonal(), ctx));
       inverse_.emplace(Backend::blocks_behind(double_.full->inverse_diagonal(), ctx));
       make_blocks(links);
       follow_twist();
+    }
+    for (int w = 1; w < quarks().factors() && quarks().has_mass_shifts(); ++w) {
+      heavier_operators& heavier =
+          heavier_.emplace_back(operators<double>(ctx, links, *action.quarks, w, reconstruct::none));
+      if (single_)
+        heavier.single_.emplace(ctx, links, *action.quarks, w, Backend::template stored_reals<float>(distance));
+      if (half_) heavier.half_.emplace(ctx, links, *action.quarks, w, Backend::template stored_reals<half>(distance));
+      follow_twist(heavier, links, w);
     }
     if (by_multigrid) make_hierarchy(links);
   }
@@ -71,6 +79,13 @@ class quark_systems {
     if (single_) all_follow(*single_);
     if (half_) all_follow(*half_);
     if (diagonal_) follow_twist();
+    for (int w = 1; w <= std::ssize(heavier_); ++w) {
+      heavier_operators& heavier = heavier_[static_cast<std::size_t>(w - 1)];
+      heavier.double_.full->follow(links);
+      if (heavier.single_) heavier.single_->full->follow(links);
+      if (heavier.half_) heavier.half_->full->follow(links);
+      follow_twist(heavier, links, w);
+    }
   }
 
   /// Begins a trajectory, or makes what follows independent of solves before.
@@ -84,23 +99,22 @@ class quark_systems {
   }
   hierarchy_work work_of_hierarchy() const { return hierarchy_ ? hierarchy_->work() : hierarchy_work{}; }
 
-  const schur_type<double>& complement() const { return double_.schur; }
+  /// Returns Mhat of W_k.
+  const schur_type<double>& complement(int k) const { return of<double>(k).schur; }
 
   /// Makes the vector X of a factor, to the tolerance of actions: W_k^-1 (W_(k+1) - W_k) phi, of the last factor
   /// W_k^-1 gamma_5 phi.
   void solve_for_action(field& x, const field& phi, int k, solve_count& count) {
     field b = like(phi);
-    gamma5(b, phi);
-    solve_for_action(x, b, k, quarks().mu(k), count);
-    if (!quarks().is_last(k)) multiply_all(x, {0.0, gap(k)});
+    make_source(b, phi, k);
+    solve_for_action(x, b, k, k, count);
   }
 
   /// Makes W_(k+1)^-1 (W_(k+1) - W_k) eta: what is left of phi = W_(k+1)^-1 W_k eta if it is taken from eta, and X.
   void solve_for_heat_bath(field& x, const field& eta, int k, solve_count& count) {
     field b = like(eta);
-    gamma5(b, eta);
-    solve_for_action(x, b, k, quarks().mu(k + 1), count);
-    multiply_all(x, {0.0, gap(k)});
+    make_source(b, eta, k);
+    solve_for_action(x, b, k, k + 1, count);
   }
 
   /// Makes X as above and y = W_k^-+ (phi + X), of the last factor W_k^-+ X.
@@ -108,33 +122,31 @@ class quark_systems {
   void solve_for_force(field& x, field& y, const field& phi, int k, double tolerance, solve_count& count) {
     const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
     const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;
-    const double mu = quarks().mu(k);
-    const twisted_complement w(complement(), mu);
+    const twisted_complement w(complement(k), quarks().mu(k));
     // What judges ask for, to tolerances of their own, leaves the hierarchy of the trajectory as it is.
     const bool ages = tolerance == 0.0 && solver_of(k).method == factor_solver::kind::multigrid;
     if (ages) hierarchy_->renew_if_slow();
-    const bool is_normal = quarks().twisted_mass == 0.0;  // W^+ = gamma_5 (W - 2 i mu gamma_5) gamma_5
-    const bool is_plain = is_last || is_normal;           // solves for W^-1 gamma_5 phi, not for phi + X
+    const bool is_plain = is_last || quarks().is_normal();  // solves for W^-1 gamma_5 phi, not for phi + X
     field b = like(phi);
-    gamma5(b, phi);
-    if (!is_plain) {
-      multiply_all(b, {0.0, gap(k)});
-      field product = like(phi);
-      if (is_cg) w.apply(product, phi), add_multiple(b, {1.0, 0.0}, product);  // W_(k+1) phi
-    }
+    if (is_plain)
+      gamma5(b, phi);
+    else if (is_cg)
+      twisted_complement(complement(k + 1), quarks().mu(k + 1)).apply(b, phi);
+    else
+      make_source(b, phi, k);
     if (is_cg) {
-      solve(y, b, k, mu, system::squared, to, count);
+      solve(y, b, k, k, system::squared, to, count);
       w.apply_dagger(x, y);
       if (!is_plain) add_multiple(x, {-1.0, 0.0}, phi);
     } else {
-      const int first = solve(x, b, k, mu, system::twisted, to, count);
+      const int first = solve(x, b, k, k, system::twisted, to, count);
       copy(b, x);
       if (!is_plain) add_multiple(b, {1.0, 0.0}, phi);
-      const int second = solve(y, b, k, mu, system::adjoint, to, count);
+      const int second = solve(y, b, k, k, system::adjoint, to, count);
       if (ages) hierarchy_->note_iterations(k, first + second);
     }
     ++count.applications;
-    if (is_last || !is_normal) return;
+    if (is_last || !is_plain) return;
     // W^-+ phi = W gamma_5 (W W^+)^-1 gamma_5 phi, and y is (W W^+)^-1 gamma_5 phi so far.
     gamma5(b, y);
     field product = like(phi);
@@ -147,7 +159,8 @@ class quark_systems {
   /// Computes out = gamma_5 W_k in, the pseudofermion of the last factor.
   void apply_last(field& out, const field& in) const {
     field product = like(in);
-    twisted_complement(complement(), quarks().twisted_masses.back()).apply(product, in);
+    const int last = quarks().factors() - 1;
+    twisted_complement(complement(last), quarks().mu(last)).apply(product, in);
     gamma5(out, product);
   }
 
@@ -165,9 +178,18 @@ class quark_systems {
   struct operators {
     std::shared_ptr<full_type<T>> full;
     schur_type<T> schur;
-    operators(const context& ctx, const gauge& links, const quark_pairs& quarks, reconstruct stored)
-        : full(std::make_shared<full_type<T>>(ctx, links, quarks.action, stored)),
+    /// \param w  number of the factor whose W_k it is in
+    operators(const context& ctx, const gauge& links, const quark_pairs& quarks, int w, reconstruct stored)
+        : full(std::make_shared<full_type<T>>(ctx, links, quarks.action_of(w), stored)),
           schur({full, quarks.twisted_mass}, schur_kind::asymmetric) {}
+  };
+  /// The same at a mass that is shifted.
+  struct heavier_operators {
+    operators<double> double_;
+    std::optional<operators<float>> single_{};
+    std::optional<operators<half>> half_{};
+
+    explicit heavier_operators(operators<double> made) : double_(std::move(made)) {}
   };
   /// W W^+ x = b, W x = b, W^+ x = b
   enum class system { squared, twisted, adjoint };
@@ -175,6 +197,32 @@ class quark_systems {
   const quark_pairs& quarks() const { return *action_.quarks; }
   /// Returns g of W_(k+1) - W_k = i g gamma_5.
   double gap(int k) const { return quarks().mu(k + 1) - quarks().mu(k); }
+
+  /// Returns the operators in W_w, in one precision.
+  template <class T>
+  const operators<T>& of(int w) const {
+    const auto in = [](const auto& set) -> const operators<T>& {
+      if constexpr (std::is_same_v<T, double>)
+        return set.double_;
+      else if constexpr (std::is_same_v<T, float>)
+        return *set.single_;
+      else
+        return *set.half_;
+    };
+    return w == 0 || heavier_.empty() ? in(*this) : in(heavier_[static_cast<std::size_t>(w - 1)]);
+  }
+
+  /// Makes (W_(k+1) - W_k) phi, of the last factor gamma_5 phi.
+  void make_source(field& b, const field& phi, int k) const {
+    if (quarks().has_mass_shifts() && !quarks().is_last(k)) {
+      field product = like(phi);
+      complement(k + 1).apply(b, phi);
+      complement(k).apply(product, phi);
+      return add_multiple(b, {-1.0, 0.0}, product);
+    }
+    gamma5(b, phi);
+    if (!quarks().is_last(k)) multiply_all(b, {0.0, gap(k)});
+  }
 
   /// Returns A^2 + mu^2.
   blocks squared(const blocks& a) const {
@@ -190,6 +238,15 @@ class quark_systems {
     if (single_) single_->schur.parts().follow(inverse);
     if (half_) half_->schur.parts().follow(inverse);
     twisted_inverse_.emplace(Backend::commuting_product(*diagonal_, inverse));
+  }
+  void follow_twist(heavier_operators& heavier, const gauge& links, int w) {
+    if (quarks().twisted_mass == 0.0 || !action_.has_determinant()) return;
+    blocks a = Backend::make_blocks(context_), inverse = Backend::make_blocks(context_);
+    Backend::make_diagonal(a, links, quarks().action_of(w), context_);
+    Backend::invert(inverse, squared(a));
+    heavier.double_.schur.parts().follow(inverse);
+    if (heavier.single_) heavier.single_->schur.parts().follow(inverse);
+    if (heavier.half_) heavier.half_->schur.parts().follow(inverse);
   }
   /// Makes A and A^-1 in double, once for the operators of all precisions and for the determinant.
   void make_blocks(const gauge& links) {
@@ -207,24 +264,25 @@ class quark_systems {
     hierarchy_.emplace(context_, Backend::shared(links), quarks().action, single_->full, in_half, quarks().pairs);
   }
 
-  /// Solves (Mhat + i mu gamma_5) x = b.
-  void solve_for_action(field& x, const field& b, int factor, double mu, solve_count& count) {
+  /// Solves W_w x = b.
+  void solve_for_action(field& x, const field& b, int factor, int w, solve_count& count) {
     if (solver_of(factor).method != factor_solver::kind::cg) {
-      solve(x, b, factor, mu, system::twisted, action_.action_tolerance, count);
+      solve(x, b, factor, w, system::twisted, action_.action_tolerance, count);
       return;
     }
     field y = like(b);
-    solve(y, b, factor, mu, system::squared, action_.action_tolerance, count);
-    twisted_complement(complement(), mu).apply_dagger(x, y);
+    solve(y, b, factor, w, system::squared, action_.action_tolerance, count);
+    twisted_complement(complement(w), quarks().mu(w)).apply_dagger(x, y);
   }
 
   factor_solver solver_of(int factor) const {
     return action_.solvers.empty() ? factor_solver{} : action_.solvers[static_cast<std::size_t>(factor)];
   }
 
-  /// Solves a system with W = Mhat + i mu gamma_5, from zero. A solve that fails is made again in double by conjugate
-  /// gradients. Returns the iterations of the column that took most. Throws error of no convergence if that fails too.
-  int solve(field& x, const field& b, int factor, double mu, system what, double tolerance, solve_count& count) {
+  /// Solves a system with W = W_w by the solver of a factor, from zero. A solve that fails is made again in double by
+  /// conjugate gradients. Returns the iterations of the column that took most. Throws error of no convergence if that
+  /// fails too.
+  int solve(field& x, const field& b, int factor, int w, system what, double tolerance, solve_count& count) {
     stopping_rule rule;
     rule.tolerance = tolerance;
     rule.limit = action_.solver_limit;
@@ -244,15 +302,16 @@ class quark_systems {
       count.seconds += seconds - (work_of_hierarchy().seconds - hierarchy_before);
       return static_cast<int>(count.iterations - before);
     };
-    if (solve_once(x, b, solver_of(factor), mu, what, rule, count)) return taken();
+    if (solve_once(x, b, solver_of(factor), w, what, rule, count)) return taken();
     ++count.repeated;
     rule.limit *= 4;
     zero(x);
-    const twisted_complement w(complement(), mu);
-    const solve_report last = what == system::twisted ? cgnr(w, x, b, rule)
+    const double mu = quarks().mu(w);
+    const twisted_complement op(complement(w), mu);
+    const solve_report last = what == system::twisted ? cgnr(op, x, b, rule)
                               : what == system::adjoint
-                                  ? cgnr(adjoint_operator(w), x, b, rule)
-                                  : conjugate_gradients(complement_times_adjoint(complement(), mu), x, b, rule);
+                                  ? cgnr(adjoint_operator(op), x, b, rule)
+                                  : conjugate_gradients(complement_times_adjoint(complement(w), mu), x, b, rule);
     note(last, 2, count);
     if (last.all_converged()) return taken();
     const column_report& worst =
@@ -264,26 +323,27 @@ class quark_systems {
   }
 
   /// Returns whether all columns were solved.
-  bool solve_once(field& x, const field& b, const factor_solver& solver, double mu, system what,
-                  const stopping_rule& rule, solve_count& count) {
+  bool solve_once(field& x, const field& b, const factor_solver& solver, int w, system what, const stopping_rule& rule,
+                  solve_count& count) {
     zero(x);
     const precision inner = solver.inner;
     if (solver.method == factor_solver::kind::multigrid && what != system::squared) {
-      const solve_report report = solve_by_multigrid(x, b, mu, what, rule);
+      const solve_report report = solve_by_multigrid(x, b, w, what, rule);
       note(report, 1, count);
       count.applications += hierarchy_->applications_of(report);
       return report.all_converged();
     }
     const auto by = [&](const auto& low) {
-      if (what == system::squared) return solve_squared(low, x, b, inner, mu, rule);
-      const twisted_complement outer(complement(), mu), within(low.schur, mu);
+      if (what == system::squared) return solve_squared(low, x, b, inner, w, rule);
+      const double mu = quarks().mu(w);
+      const twisted_complement outer(complement(w), mu), within(low.schur, mu);
       return what == system::twisted
                  ? by_bicgstab(low, outer, within, x, b, inner, rule)
                  : by_bicgstab(low, adjoint_operator(outer), adjoint_operator(within), x, b, inner, rule);
     };
-    const solve_report report = inner == precision::double_  ? by(double_)
-                                : inner == precision::single ? by(*single_)
-                                                             : by(*half_);
+    const solve_report report = inner == precision::double_  ? by(of<double>(w))
+                                : inner == precision::single ? by(of<float>(w))
+                                                             : by(of<half>(w));
     note(report, what == system::squared ? 2 : 1, count);
     return report.all_converged();
   }
@@ -303,9 +363,10 @@ class quark_systems {
       return reliable_bicgstab<typename Backend::template field<T>>(outer, within, x, b, rule, updates_for(inner));
   }
   template <class T>
-  solve_report solve_squared(const operators<T>& low, field& x, const field& b, precision inner, double mu,
+  solve_report solve_squared(const operators<T>& low, field& x, const field& b, precision inner, int w,
                              const stopping_rule& rule) const {
-    const complement_times_adjoint outer(complement(), mu);
+    const double mu = quarks().mu(w);
+    const complement_times_adjoint outer(complement(w), mu);
     if constexpr (std::is_same_v<T, double>)
       return conjugate_gradients(outer, x, b, rule);
     else
@@ -315,14 +376,15 @@ class quark_systems {
 
   /// Solves by flexible GCR with a cycle of Mhat without twist (common/solvers/multigrid_solver_of.hpp). For W^+ it is
   /// gamma_5 cycle gamma_5, since Mhat^+ = gamma_5 Mhat gamma_5.
-  solve_report solve_by_multigrid(field& x, const field& b, double mu, system what, stopping_rule rule) {
+  solve_report solve_by_multigrid(field& x, const field& b, int w, system what, stopping_rule rule) {
     using single_field = typename Backend::template field<float>;
     rule.check_interval = 1;  // an iteration takes much longer than an answer
     rule.check_lag = 0;
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
     constexpr flexible_gcr_parameters parameters{.restart_length = 10, .corrections = 3};
     const auto& cycle = hierarchy_->cycle();
-    const twisted_complement outer(complement(), mu), within(single_->schur, mu);
+    const double mu = quarks().mu(w);
+    const twisted_complement outer(complement(w), mu), within(of<float>(w).schur, mu);
     if (what == system::twisted)
       return reliable_flexible_gcr<single_field>(outer, within, x, b, rule, updates, cycle, parameters);
     const any_operator<single_field> rotated(between_gamma5<single_field>{cycle});
@@ -343,6 +405,7 @@ class quark_systems {
   operators<double> double_;
   std::optional<operators<float>> single_;
   std::optional<operators<half>> half_;
+  std::vector<heavier_operators> heavier_;    ///< of all factors but the first, if their masses are shifted
   std::optional<blocks> diagonal_, inverse_;  ///< A and A^-1 in double, if there is a clover term
   std::optional<blocks> twisted_inverse_;     ///< A (A^2 + mu^2)^-1, if there is a physical twisted mass too
   std::optional<moving_hierarchy<Backend>> hierarchy_;

@@ -267,7 +267,7 @@ spinor_configuration even_sum(const spinor_configuration& a, const spinor_config
 }
 
 factor_operator operator_of(const quark_pairs& quarks, int factor) {
-  return {quarks.action, quarks.twisted_mass, quarks.mu(factor)};
+  return {quarks.action_of(factor), quarks.twisted_mass, quarks.mu(factor)};
 }
 
 namespace {
@@ -303,6 +303,21 @@ double even_system_residual(spinor_configuration& z, const spinor_configuration&
   return std::sqrt(sums[0] / sums[1]);
 }
 
+double odd_part(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w, bool daggered,
+                const communicator& comm) {
+  const spinor_configuration image = image_of(z, links, w, daggered, comm);
+  const auto sums = sum_over_sites<2>(z.geometry(), comm, [&](const coordinate& x) -> std::array<double, 2> {
+    double odd = 0.0, all = 0.0;
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) {
+        if (is_odd_site(z.geometry(), x)) odd += norm2(image(x)(s, c));
+        all += norm2(z(x)(s, c));
+      }
+    return {odd, all};
+  });
+  return std::sqrt(sums[0] / sums[1]);
+}
+
 spinor_configuration even_product(spinor_configuration& psi, const gauge_configuration& links, const factor_operator& w,
                                   const communicator& comm) {
   const spinor_configuration none(psi.geometry());
@@ -322,8 +337,15 @@ spinor_configuration even_product(spinor_configuration& psi, const gauge_configu
   return even_sum(image_of(psi, links, w, false, comm), none);
 }
 
-spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor) {
+spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor,
+                                      const gauge_configuration& links, const communicator& comm) {
   if (quarks.is_last(factor)) return gamma5_of_even(phi);
+  if (quarks.has_mass_shifts()) {
+    spinor_configuration psi = phi;
+    spinor_configuration lighter = even_product(psi, links, operator_of(quarks, factor), comm);
+    for_each_site(phi.geometry(), [&](const coordinate& x) { lighter(x) = -1.0 * lighter(x); });
+    return even_sum(even_product(psi, links, operator_of(quarks, factor + 1), comm), lighter);
+  }
   return gamma5_of_even(phi, {0.0, quarks.mu(factor + 1) - quarks.mu(factor)});
 }
 

@@ -55,7 +55,13 @@ spinor_configuration even_product(spinor_configuration& psi, const gauge_configu
                                   const communicator& comm);
 
 /// Returns W_k X, X the vector of the factor's action: (W_(k+1) - W_k) phi, of the last factor gamma_5 phi.
-spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor);
+/// Collective.
+spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor,
+                                      const gauge_configuration& links, const communicator& comm);
+
+/// Returns |(W z)_o| / |z|, W with its adjoint if daggered. Collective.
+double odd_part(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w, bool daggered,
+                const communicator& comm);
 
 /// Returns the action of a factor less that of another X: of |phi + X|^2, or of |X|^2. Collective.
 double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,

@@ -73,8 +73,8 @@ std::vector<double> changes_of_terms(molecular_dynamics& state, const test_links
       spinor_configuration phi(moved.geometry()), z(moved.geometry()), none(moved.geometry());
       state.get(k, factor_vectors::pseudofermion, pair, phi);
       state.get(k, factor_vectors::end, pair, z);
-      residual.add(textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k), moved,
-                                                  textbook::operator_of(quarks, k), false, where.comm),
+      residual.add(textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k, moved, where.comm),
+                                                  moved, textbook::operator_of(quarks, k), false, where.comm),
                    10.0 * action.action_tolerance);
       changes.back() += textbook::factor_action_change(z, none, phi, quarks.is_last(k), where.comm);
     }

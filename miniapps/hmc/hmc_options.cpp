@@ -30,6 +30,7 @@ constexpr std::array<std::pair<std::string_view, factor_solver::kind>, 3> method
 struct raw_options {
   std::string gauge_action = "wilson", integrator = "auto", format = "nersc";
   double c1 = action_options::not_given;
+  std::vector<double> mass_shifts;
   std::vector<double> splitting;  ///< mu_2 to mu_n
   std::vector<factor_solver> solvers;
   int flavours = 2;
@@ -91,6 +92,13 @@ void declare_action(command_line& line, hmc_options& options, raw_options& raw) 
       },
       "Twisted masses of even sites, ascending, that split the determinant in factors (Hasenbusch); the quarks stay as "
       "they are");
+  line.custom(
+      "--mass-shifts", "DM,DM,...", "none",
+      [&raw](const std::string& text, const std::string& option) {
+        raw.mass_shifts = parse_real_list(text, option, 1 + static_cast<std::size_t>(std::ranges::count(text, ',')));
+      },
+      "Split it by heavier quarks of mass m + DM instead, ascending");
+  line.exclude("--splitting", "--mass-shifts");
 }
 
 void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw) {
@@ -161,7 +169,8 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   if (raw.flavours % 2 != 0)
     throw input_error(fmt::format("--flavours: expected an even number, found {}", raw.flavours));
   if (raw.flavours == 0) {
-    for (const char* option : {"--splitting", "--twisted-mass", "--solvers", "--csw", "--kappa", "--mass"})
+    for (const char* option :
+         {"--splitting", "--mass-shifts", "--twisted-mass", "--solvers", "--csw", "--kappa", "--mass"})
       if (line.given(option)) throw input_error(fmt::format("{}: expected quarks, found --flavours 0", option));
     return;
   }
@@ -170,6 +179,11 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   quarks.pairs = raw.flavours / 2;
   quarks.twisted_mass = raw.twisted_mass;
   quarks.twisted_masses.insert(quarks.twisted_masses.end(), raw.splitting.begin(), raw.splitting.end());
+  if (!raw.mass_shifts.empty()) {
+    quarks.mass_shifts = raw.mass_shifts;
+    quarks.mass_shifts.insert(quarks.mass_shifts.begin(), 0.0);
+    quarks.twisted_masses.assign(quarks.mass_shifts.size(), 0.0);
+  }
   options.action.quarks = quarks;
   options.action.solvers = raw.solvers;
   options.chooses_solvers = raw.solvers.empty() && !options.action.exact_sums;
@@ -286,6 +300,7 @@ json_document parameters_of_chain(const hmc_options& options) {
                      {"cg_force_tolerance", action.cg_force_tolerance},
                      {"action_tolerance", action.action_tolerance},
                      {"reproducible", action.exact_sums}});
+  if (action.quarks->has_mass_shifts()) parameters["mass_shifts"] = action.quarks->mass_shifts;
   if (action.quarks->twisted_mass != 0.0) parameters["twisted_mass"] = action.quarks->twisted_mass;
   return parameters;
 }

@@ -357,10 +357,11 @@ void hmc_program::print_problem(const app_run& run) const {
              action.gauge.anisotropy);
   if (action.quarks) {
     std::string masses;
-    for (const double mu : action.quarks->twisted_masses)
-      masses += fmt::format("{}{:g}", masses.empty() ? "" : ", ", mu);
-    fmt::print("quarks     {} flavours, kappa {:.6f}, csw {:g}, factors at mu = {}\n", 2 * action.quarks->pairs,
-               action.quarks->action.kappa(), action.quarks->action.clover_temporal, masses);
+    const bool is_shifted = action.quarks->has_mass_shifts();
+    for (const double number : is_shifted ? action.quarks->mass_shifts : action.quarks->twisted_masses)
+      masses += fmt::format("{}{:g}", masses.empty() ? "" : ", ", number);
+    fmt::print("quarks     {} flavours, kappa {:.6f}, csw {:g}, factors at {} = {}\n", 2 * action.quarks->pairs,
+               action.quarks->action.kappa(), action.quarks->action.clover_temporal, is_shifted ? "dm" : "mu", masses);
     if (const double mu = action.quarks->twisted_mass; mu != 0.0)
       fmt::print("twist      mass {:g} (2 kappa mu = {:g})\n", mu, 2.0 * action.quarks->action.kappa() * mu);
   }

@@ -113,12 +113,14 @@ void trajectory_judge::judge_start(molecular_dynamics& state) {
       if (quarks.is_last(k))
         noise_error.add(even_norm(even_difference(z, eta), run_.world) / even_norm(eta, run_.world), 64.0 * roundoff);
       else
-        residual.add(textbook::even_system_residual(z, textbook::source_of_action(eta, quarks, k), kept_->start,
-                                                    textbook::operator_of(quarks, k + 1), false, run_.world),
-                     10.0 * action.action_tolerance);
-      residual.add(textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k), kept_->start, w, false,
-                                                  run_.world),
-                   10.0 * action.action_tolerance);
+        residual.add(
+            textbook::even_system_residual(z, textbook::source_of_action(eta, quarks, k, kept_->start, run_.world),
+                                           kept_->start, textbook::operator_of(quarks, k + 1), false, run_.world),
+            10.0 * action.action_tolerance);
+      residual.add(
+          textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k, kept_->start, run_.world),
+                                         kept_->start, w, false, run_.world),
+          10.0 * action.action_tolerance);
     }
   add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
   add("systems of the heat bath, by the textbook", residual.value, residual.tolerance);
@@ -138,6 +140,9 @@ void trajectory_judge::judge_forces(molecular_dynamics& state) {
     for (int pair = 0; is_factor && pair < pairs; ++pair) {
       state.get(factor, factor_vectors::force_x, pair, x.emplace_back(run_.geometry));
       state.get(factor, factor_vectors::force_y, pair, y.emplace_back(run_.geometry));
+      if (!action.quarks->has_mass_shifts() || action.quarks->is_last(factor)) continue;
+      state.get(factor, factor_vectors::heavier_x, pair, x.emplace_back(run_.geometry));
+      state.get(factor, factor_vectors::heavier_y, pair, y.emplace_back(run_.geometry));
     }
     double difference = 0.0, size = 0.0;
     for (const auto& [at, mu] : drawn_links(run_)) {
@@ -182,16 +187,27 @@ void trajectory_judge::judge_last_force(molecular_dynamics& state) {
       const double tolerance = is_cg ? 2.0 * action.cg_force_tolerance : 100.0 * action.force_tolerance;
       const textbook::factor_operator w = textbook::operator_of(quarks, k);
       const bool is_last = quarks.is_last(k);
-      const spinor_configuration of_action = is_last ? textbook::even_sum(x, none) : textbook::even_sum(phi, x);
+      const bool has_heavier = quarks.has_mass_shifts() && !is_last;  // x is phi + X then
+      const spinor_configuration of_action = textbook::even_sum(is_last || has_heavier ? none : phi, x);
       // cg solves for y, and X or phi + X is W^+ y.
       residual.add(textbook::even_system_residual(y, of_action, end, w, true, run_.world),
-                   is_cg && (is_last || quarks.twisted_mass != 0.0) ? 1e-12 : tolerance);
-      spinor_configuration source = textbook::source_of_action(phi, quarks, k);
-      if (!is_last && quarks.twisted_mass != 0.0) {  // the system of phi + X was solved
+                   is_cg && (is_last || !quarks.is_normal()) ? 1e-12 : tolerance);
+      spinor_configuration source = textbook::source_of_action(phi, quarks, k, end, run_.world);
+      if (!is_last && !quarks.is_normal()) {  // the system of phi + X was solved
         source = textbook::even_sum(source, textbook::even_product(phi, end, w, run_.world));
-        cpu::for_each_site(run_.geometry, [&](const coordinate& site) { x(site) = x(site) + phi(site); });
+        if (!has_heavier)
+          cpu::for_each_site(run_.geometry, [&](const coordinate& site) { x(site) = x(site) + phi(site); });
       }
       residual.add(textbook::even_system_residual(x, source, end, w, false, run_.world), tolerance);
+      if (!has_heavier) continue;
+      spinor_configuration heavier_x(run_.geometry), heavier_y(run_.geometry);
+      state.get(k, factor_vectors::heavier_x, pair, heavier_x);
+      state.get(k, factor_vectors::heavier_y, pair, heavier_y);
+      const textbook::factor_operator heavier = textbook::operator_of(quarks, k + 1);
+      residual.add(even_norm(textbook::even_sum(heavier_x, phi), run_.world) / even_norm(phi, run_.world), 1e-12);
+      residual.add(even_norm(even_difference(heavier_y, y), run_.world) / even_norm(y, run_.world), 1e-12);
+      residual.add(textbook::odd_part(heavier_x, end, heavier, false, run_.world), 1e-12);
+      residual.add(textbook::odd_part(heavier_y, end, heavier, true, run_.world), 1e-12);
     }
   add("systems of the last force, by the textbook", residual.value, residual.tolerance);
 }
@@ -214,8 +230,8 @@ void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_chan
         state.get(k, factor_vectors::pseudofermion, pair, phi);
         state.get(k, factor_vectors::start, pair, before);
         state.get(k, factor_vectors::end, pair, after);
-        residual.add(textbook::even_system_residual(after, textbook::source_of_action(phi, quarks, k), end,
-                                                    textbook::operator_of(quarks, k), false, run_.world),
+        residual.add(textbook::even_system_residual(after, textbook::source_of_action(phi, quarks, k, end, run_.world),
+                                                    end, textbook::operator_of(quarks, k), false, run_.world),
                      10.0 * action.action_tolerance);
         total += textbook::factor_action_change(after, before, phi, quarks.is_last(k), run_.world);
       }

@@ -53,7 +53,7 @@ class dense_quarks {
     gamma5_ = dense_matrix::Zero(half, half);
     for (Eigen::Index k = 0; k < half; ++k) gamma5_(k, k) = k < half / 2 ? 1.0 : -1.0;
     for (int k = 0; k < quarks.factors(); ++k) {
-      m_.push_back(dense_dirac(links, quarks.action));
+      m_.push_back(dense_dirac(links, quarks.action_of(k)));
       for (Eigen::Index n = 0; n < 2 * half; ++n) m_.back()(n, n) += (n < half ? i : -i) * quarks.twisted_mass;
       const auto part = [&](int p, int q) { return dense_matrix(m_.back()(rows[p], rows[q])); };
       odd_.push_back(part(1, 1));
@@ -102,7 +102,16 @@ std::vector<factor_case> factor_cases() {
   using enum factor_solver::kind;
   quark_pairs four = of(1.1, 0.3, {0.0, 0.5});
   four.pairs = 2;
-  return {{"wilson", of(0.0, 0.0, {0.0, 0.4})},
+  const auto shifted = [&of](double csw, double twisted_mass, std::vector<double> shifts) {
+    quark_pairs quarks = of(csw, twisted_mass, std::vector<double>(shifts.size(), 0.0));
+    quarks.mass_shifts = std::move(shifts);
+    return quarks;
+  };
+  return {{"shifted_wilson", shifted(0.0, 0.0, {0.0, 0.4})},
+          {"shifted_clover", shifted(1.3, 0.0, {0.0, 0.2, 0.6})},
+          {"shifted_twisted_clover_bicgstab", shifted(1.3, 0.3, {0.0, 0.2, 0.6}), bicgstab},
+          {"shifted_twisted_wilson", shifted(0.0, 0.3, {0.0, 0.2})},
+          {"wilson", of(0.0, 0.0, {0.0, 0.4})},
           {"clover", of(1.3, 0.0, {0.0, 0.2, 0.6})},
           {"clover_bicgstab", of(1.3, 0.0, {0.0, 0.2, 0.6}), bicgstab},
           {"twisted_wilson", of(0.0, 0.3, {0.0, 0.4})},
@@ -177,10 +186,22 @@ TEST_P(hmc_factors, have_the_vectors_of_dense_matrices) {
                                force_y = vectors(*state, k, factor_vectors::force_y, last_pair);
     const dense_vector x = dense.x(k, phi), y = dense.w(k).adjoint().partialPivLu().solve(dense.of_action(k, phi));
     expect_near(dense.even(start), x, 1e-11, "X");
-    expect_near(dense.even(force_x), x, 1e-10, "X of the force");
+    const bool has_heavier = quarks().has_mass_shifts() && !quarks().is_last(k);
+    expect_near(dense.even(force_x), has_heavier ? dense_vector(phi + x) : x, 1e-10, "X of the force");
     expect_near(dense.even(force_y), y, 1e-10, "Y");
     EXPECT_LE(dense.odd_part(dense.m(k) * to_dense(force_x)).norm(), 1e-12 * x.norm());
     EXPECT_LE(dense.odd_part(dense.m(k).adjoint() * to_dense(force_y)).norm(), 1e-12 * y.norm());
+    if (!has_heavier) continue;
+    spinor_configuration heavier_x = vectors(*state, k, factor_vectors::heavier_x, last_pair),
+                         heavier_y = vectors(*state, k, factor_vectors::heavier_y, last_pair);
+    expect_near(dense.even(heavier_x), -phi, 1e-15, "X of the heavier one");
+    expect_near(dense.even(heavier_y), dense.even(force_y), 1e-15, "Y of the heavier one");
+    const cpu::textbook::factor_operator heavier = cpu::textbook::operator_of(quarks(), k + 1);
+    EXPECT_LE(dense.odd_part(dense.m(k + 1) * to_dense(heavier_x)).norm(), 1e-12 * phi.norm());
+    EXPECT_LE(dense.odd_part(dense.m(k + 1).adjoint() * to_dense(heavier_y)).norm(), 1e-12 * y.norm());
+    EXPECT_LE(cpu::textbook::odd_part(heavier_x, links, heavier, false, alone), 1e-13);
+    EXPECT_LE(cpu::textbook::odd_part(heavier_y, links, heavier, true, alone), 1e-13);
+    EXPECT_GT(cpu::textbook::odd_part(heavier_y, links, cpu::textbook::operator_of(quarks(), k), true, alone), 1e-4);
   }
 }
 
@@ -243,7 +264,8 @@ TEST_P(hmc_factors, have_the_textbooks_operators) {
     const spinor_configuration out =
         cpu::textbook::even_product(psi, links, cpu::textbook::operator_of(quarks(), k), alone);
     expect_near(dense.even(out), dense.w(k) * in, 1e-13, "W psi");
-    expect_near(dense.even(cpu::textbook::source_of_action(psi, quarks(), k)), dense.source(k, in), 1e-13, "source");
+    expect_near(dense.even(cpu::textbook::source_of_action(psi, quarks(), k, links, alone)), dense.source(k, in), 1e-13,
+                "source");
   }
 }
 
