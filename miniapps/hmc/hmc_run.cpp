@@ -320,10 +320,15 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
   // By factor phi, two solutions (even), x and y; then one on all sites, and the vectors of a solver.
   bytes +=
       2.0 * in_pages(0.5 * sites * matrices) * (1.0 + blocks) + column * (3.5 * action.quarks->factors() + 1.0 + 3.0);
+  const double masses = action.quarks->has_mass_shifts() ? action.quarks->factors() : 1.0;
+  const double twisted = action.quarks->twisted_mass != 0.0 ? 0.5 * blocks : 0.0;  // blocks of (A^2 + mu^2)^-1
+  bytes += 2.0 * in_pages(0.5 * sites * matrices) * (masses * (1.0 + blocks + twisted) - (1.0 + blocks));
+  if (masses > 1.0) bytes += 2.0 * column * (masses - 1.0);  // x and y of the heavier ones
+  if (twisted > 0.0) bytes += 3.0 * column + (action.has_determinant() ? sites * matrices : 0.0);
   for (const precision inner : {precision::single, precision::half}) {
     if (std::ranges::none_of(action.solvers, [&](const factor_solver& s) { return s.inner == inner; })) continue;
     const double share = inner == precision::single ? 0.5 : 0.26;  // with the norms of 16 bits
-    bytes += 2.0 * in_pages(0.5 * share * sites * matrices) * (1.0 + blocks) + 5.0 * share * column;
+    bytes += 2.0 * masses * in_pages(0.5 * share * sites * matrices) * (1.0 + blocks + twisted) + 5.0 * share * column;
   }
   return bytes + (action.has_multigrid() ? bytes_of_hierarchy(sites) : 0.0);
 }

@@ -110,13 +110,17 @@ void trajectory_judge::judge_start(molecular_dynamics& state) {
       state.get(k, factor_vectors::start, pair, z);
       const spinor_configuration eta = noise(run_, action.seed, noise_index(kept_->number, k, pair));
       const textbook::factor_operator w = textbook::operator_of(quarks, k);
-      if (quarks.is_last(k))
+      if (quarks.is_last(k)) {
         noise_error.add(even_norm(even_difference(z, eta), run_.world) / even_norm(eta, run_.world), 64.0 * roundoff);
-      else
-        residual.add(
-            textbook::even_system_residual(z, textbook::source_of_action(eta, quarks, k, kept_->start, run_.world),
-                                           kept_->start, textbook::operator_of(quarks, k + 1), false, run_.world),
-            10.0 * action.action_tolerance);
+      } else {
+        const textbook::factor_operator next = textbook::operator_of(quarks, k + 1);
+        spinor_configuration of_next = z;
+        if (quarks.has_mass_shifts()) textbook::even_product(of_next, kept_->start, next, run_.world);  // its odd sites
+        residual.add(textbook::even_system_residual(
+                         of_next, textbook::source_of_action(eta, quarks, k, kept_->start, run_.world), kept_->start,
+                         next, false, run_.world),
+                     10.0 * action.action_tolerance);
+      }
       residual.add(
           textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k, kept_->start, run_.world),
                                          kept_->start, w, false, run_.world),

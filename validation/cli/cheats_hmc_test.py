@@ -78,6 +78,12 @@ class HmcCheats(CommandLineTest):
         self.fails("less-twist", "systems of the end", *twisted)
 
     @on_cpu
+    def test_a_smaller_mass_shift(self):
+        shifted = [*replaced(QUARKS, "--integrator", "omelyan:2(det,light,heavy) omelyan:2(gauge)"), "--mass-shifts", "0.3"]
+        self.passes(*shifted)
+        self.fails("less-shift", "systems of the end", *shifted)
+
+    @on_cpu
     def test_forces_that_are_off_or_left_out(self):
         for cheat in ("force", "one-force"):
             self.fails(cheat, "companion: every operation", *QUARKS)

@@ -23,6 +23,8 @@ QUARKS = ["--lattice", "4x4x2x4", "--beta", "5.4", "--csw", "1.5", "--kappa", "0
           "--seed", "5"]
 
 TWISTED = [*replaced(QUARKS, "--lattice", "4x4x4x4"), "--twisted-mass", "0.2"]
+SHIFTED = replaced(QUARKS, "--lattice", "4x4x4x4", "--splitting", "0.3")
+SHIFTED[SHIFTED.index("--splitting")] = "--mass-shifts"
 MEASURED = ("spatial", "temporal", "rectangle", "polyakov_re", "polyakov_im", "t0", "charge", "measuring_seconds")
 
 
@@ -135,18 +137,27 @@ class Multigrid(HmcTest):
         self.assertAlmostEqual(one, two, delta=1e-5)
 
 
-class TwistedMass(HmcTest):
-    def dh_of(self, name, *arguments, **options):
-        self.made(*TWISTED, *arguments, "--trajectories", 1, "--cg-force-tolerance", "1e-9", "--force-tolerance", "1e-9", "--history",
+class TwistedMassAndMassShifts(HmcTest):
+    def dh_of(self, name, action, *arguments, **options):
+        self.made(*action, *arguments, "--trajectories", 1, "--cg-force-tolerance", "1e-9", "--force-tolerance", "1e-9", "--history",
                   self.path(name), **options)
         return float(self.numbers(name)[1][1])
 
     @unittest.skipUnless(MPIEXEC, "one rank")
     def test_ranks_and_solvers_make_the_same_trajectory(self):
-        one = self.dh_of("one.csv")
-        self.assertAlmostEqual(one, self.dh_of("two.csv", ranks=2), delta=1e-6)
-        for solver in ("cg-single", "bicgstab-half"):
-            self.assertAlmostEqual(one, self.dh_of(f"{solver}.csv", "--solvers", solver), delta=1e-5, msg=solver)
+        for action, solver in ((TWISTED, "bicgstab-half"), ([*SHIFTED, "--twisted-mass", "0.1"], "cg-single")):
+            one = self.dh_of("one.csv", action, "--force")
+            self.assertAlmostEqual(one, self.dh_of("two.csv", action, "--force", ranks=2), delta=1e-6)
+            self.assertAlmostEqual(one, self.dh_of("other.csv", action, "--force", "--solvers", solver), delta=1e-5, msg=solver)
+
+    def test_a_chain_keeps_its_mass_shifts(self):
+        chain = [*SHIFTED, "--store", self.path("store"), "--json", self.path("r.json")]
+        self.assertIn("factors at dm = 0, 0.3", self.made(*chain, "--trajectories", 1).out)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["parameters"]["mass_shifts"], [0.0, 0.3])
+        status, out = validate("--trial", self.path("r.json"))
+        self.assertEqual(status, 0, out)
+        self.assertIn("mass_shifts", self.refused(*replaced(chain, "--mass-shifts", "0.4"), "--trajectories", 2))
 
     def test_a_chain_keeps_its_twisted_mass(self):
         def chain(name, trajectories, store):
@@ -203,6 +214,10 @@ class Refusals(HmcTest):
                                 (["--flavours", "0", "--kappa", "0.1"], "expected quarks"),
                                 (["--flavours", "0", "--twisted-mass", "0.1"], "--twisted-mass: expected quarks"),
                                 (["--twisted-mass", "-0.1"], "--twisted-mass"),
+                                (["--mass-shifts", "0.3,0.2"], "above the one before"),
+                                (["--mass-shifts", "-0.1"], "above 0"),
+                                (["--mass-shifts", "0.3", "--splitting", "0.4"], "--splitting"),
+                                (["--flavours", "0", "--mass-shifts", "0.1"], "--mass-shifts: expected quarks"),
                                 (["--splitting", "0.3,0.2"], "above the one before"),
                                 (["--integrator", "euler:2(gauge)"], "euler"),
                                 (["--integrator", "omelyan:0(gauge,light)"], "steps"),

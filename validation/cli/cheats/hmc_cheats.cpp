@@ -10,6 +10,7 @@
 ///   always-accept   links are not put back
 ///   heavier         the quark of forces and actions is heavier
 ///   other-beta      the links have another beta
+///   less-shift      the mass of the heavy factor is smaller
 ///   less-twist      the twisted mass of forces and actions is smaller
 ///   force           forces of quarks are 1% too large
 ///   one-force       the force of the quarks is left out once in a trajectory
@@ -60,6 +61,7 @@ bool cheats_by(const std::string& what) {
 hybrid_action cheating_action(hybrid_action action) {
   if (cheats_by("heavier")) action.quarks->action.mass += 0.01;
   if (cheats_by("other-beta")) action.gauge.beta += 0.3;
+  if (cheats_by("less-shift")) action.quarks->mass_shifts.back() *= 0.99;
   if (cheats_by("less-twist")) action.quarks->twisted_mass *= 0.99;
   if (cheats_by("other-noise")) ++action.seed;
   if (cheats_by("loose")) action.force_tolerance = action.cg_force_tolerance = action.action_tolerance = 1e-3;
