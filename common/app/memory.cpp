@@ -20,7 +20,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1024.0;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : bytes < 10.0 ? 2 : 1, units[unit]);
 }
 
 void require_memory(const communicator& world, double bytes, const std::string& what) {

@@ -78,6 +78,7 @@ struct hybrid_action {
   double cg_force_tolerance = 1e-6, force_tolerance = 1e-7;  ///< of forces by CG, and by others
   double action_tolerance = 1e-11;                           ///< of actions and heat baths
   int solver_limit = 20'000;                                 ///< iterations
+  int forecasts = 0;        ///< earlier solutions that a solve of a force begins with; 0: it begins with zero
   bool exact_sums = false;  ///< same bits on any process grid; of the CPU library, with CG in double
 
   bool has_determinant() const { return quarks && quarks->action.has_clover(); }

@@ -99,6 +99,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::assign(start_, links_);
     Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
     if (systems_) systems_->begin_trajectory(trajectory);
+    if (systems_) systems_->forget();
     for (int k = 0; k < std::ssize(factors_); ++k) draw_pseudofermion(k);
   }
 
@@ -108,6 +109,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::assign(momenta_, Backend::of_host(momenta, context_));
     momenta_of_start_.emplace(Backend::copy_of(momenta_));
     if (systems_) systems_->begin_trajectory(trajectory_);
+    if (systems_) systems_->forget();
     for (factor_state& f : factors_) {
       f.work = {};
       zero(f.phi);
@@ -192,7 +194,9 @@ class molecular_dynamics_of final : public molecular_dynamics {
     const typename Backend::exact_sums exact(action_.exact_sums);
     const int one[] = {term};
     Backend::clear(force_);
+    if (systems_) systems_->use_past(false);  // a trajectory under way does not notice
     add_forces(force_, one, 1.0, tolerance);
+    if (systems_) systems_->use_past(true);
     return Backend::to_host(force_, context_);
   }
 

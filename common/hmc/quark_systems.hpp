@@ -17,6 +17,7 @@
 #include "common/algorithms/flexible_gcr.hpp"
 #include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
+#include "common/hmc/chronology.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/hmc/moving_hierarchy.hpp"
 #include "common/lattice/dirac_operator.hpp"
@@ -65,6 +66,8 @@ class quark_systems {
       follow_twist(heavier, links, w);
     }
     if (by_multigrid) make_hierarchy(links);
+    if (action.forecasts > 0)
+      past_.assign(2 * static_cast<std::size_t>(action.quarks->factors()), chronology<field>(action.forecasts));
   }
 
   void follow(const gauge& links) {
@@ -93,6 +96,13 @@ class quark_systems {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;  // seeds of trajectories are far from each other
     if (hierarchy_) hierarchy_->begin_trajectory(action_.seed + golden_ratio * (number + 1));
   }
+  /// Forgets earlier solutions, and uses those to come.
+  void forget() {
+    for (chronology<field>& past : past_) past.clear();
+    uses_past_ = true;
+  }
+  /// Lets solves of forces begin with forecasts and be kept for them, or not.
+  void use_past(bool use) { uses_past_ = use; }
   /// Notes that links move for a time of the trajectory.
   void note_drift(double time) {
     if (hierarchy_) hierarchy_->grow_older(time);
@@ -135,14 +145,14 @@ class quark_systems {
     else
       make_source(b, phi, k);
     if (is_cg) {
-      solve(y, b, k, k, system::squared, to, count);
+      solve(y, b, k, k, system::squared, to, count, past_of(k, 0));
       w.apply_dagger(x, y);
       if (!is_plain) add_multiple(x, {-1.0, 0.0}, phi);
     } else {
-      const int first = solve(x, b, k, k, system::twisted, to, count);
+      const int first = solve(x, b, k, k, system::twisted, to, count, past_of(k, 0));
       copy(b, x);
       if (!is_plain) add_multiple(b, {1.0, 0.0}, phi);
-      const int second = solve(y, b, k, k, system::adjoint, to, count);
+      const int second = solve(y, b, k, k, system::adjoint, to, count, past_of(k, 1));
       if (ages) hierarchy_->note_iterations(k, first + second);
     }
     ++count.applications;
@@ -279,10 +289,24 @@ class quark_systems {
     return action_.solvers.empty() ? factor_solver{} : action_.solvers[static_cast<std::size_t>(factor)];
   }
 
-  /// Solves a system with W = W_w by the solver of a factor, from zero. A solve that fails is made again in double by
-  /// conjugate gradients. Returns the iterations of the column that took most. Throws error of no convergence if that
-  /// fails too.
-  int solve(field& x, const field& b, int factor, int w, system what, double tolerance, solve_count& count) {
+  /// Returns the earlier solutions of one of the two systems of a force; null if there are no forecasts.
+  chronology<field>* past_of(int factor, int number) {
+    return past_.empty() || !uses_past_ ? nullptr : &past_[static_cast<std::size_t>(2 * factor + number)];
+  }
+  /// Makes x a forecast. Returns the applications of W_w to a column.
+  long forecast(field& x, const field& b, int w, system what, const chronology<field>& past) const {
+    const double mu = quarks().mu(w);
+    const twisted_complement op(complement(w), mu);
+    return what == system::twisted   ? past.forecast(x, op, b)
+           : what == system::adjoint ? past.forecast(x, adjoint_operator(op), b)
+                                     : 2 * past.forecast(x, complement_times_adjoint(complement(w), mu), b);
+  }
+
+  /// Solves a system with W = W_w by the solver of a factor, from zero or from a forecast. A solve that fails is made
+  /// again in double by conjugate gradients. Returns the iterations of the column that took most. Throws error of no
+  /// convergence if that fails too.
+  int solve(field& x, const field& b, int factor, int w, system what, double tolerance, solve_count& count,
+            chronology<field>* past = nullptr) {
     stopping_rule rule;
     rule.tolerance = tolerance;
     rule.limit = action_.solver_limit;
@@ -302,8 +326,17 @@ class quark_systems {
       count.seconds += seconds - (work_of_hierarchy().seconds - hierarchy_before);
       return static_cast<int>(count.iterations - before);
     };
-    if (solve_once(x, b, solver_of(factor), w, what, rule, count)) return taken();
+    zero(x);
+    if (past != nullptr && !past->is_empty()) {
+      rule.guess_is_zero = false;
+      count.applications += forecast(x, b, w, what, *past);
+    }
+    if (solve_once(x, b, solver_of(factor), w, what, rule, count)) {
+      if (past != nullptr) past->keep(x);
+      return taken();
+    }
     ++count.repeated;
+    rule.guess_is_zero = true;
     rule.limit *= 4;
     zero(x);
     const double mu = quarks().mu(w);
@@ -325,7 +358,6 @@ class quark_systems {
   /// Returns whether all columns were solved.
   bool solve_once(field& x, const field& b, const factor_solver& solver, int w, system what, const stopping_rule& rule,
                   solve_count& count) {
-    zero(x);
     const precision inner = solver.inner;
     if (solver.method == factor_solver::kind::multigrid && what != system::squared) {
       const solve_report report = solve_by_multigrid(x, b, w, what, rule);
@@ -409,6 +441,8 @@ class quark_systems {
   std::optional<blocks> diagonal_, inverse_;  ///< A and A^-1 in double, if there is a clover term
   std::optional<blocks> twisted_inverse_;     ///< A (A^2 + mu^2)^-1, if there is a physical twisted mass too
   std::optional<moving_hierarchy<Backend>> hierarchy_;
+  std::vector<chronology<field>> past_;  ///< of the systems of forces, two a factor
+  bool uses_past_ = true;
 };
 
 }  // namespace plaquette

@@ -123,6 +123,9 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
             {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
   line.real("--action-tolerance", options.action.action_tolerance, "Residual of heat baths and actions",
             {.lowest = 0.0, .highest = 1e-6, .without_lowest = true});
+  line.integer("--forecast", options.action.forecasts,
+               "Earlier solutions that a solve of a force begins with; forces are then to 1e-9 unless told otherwise",
+               0, 16);
   line.flag("--reproducible", options.action.exact_sums,
             "Same bits on any number of ranks: on the CPU, by cg-double, with exact sums");
   declare_start(line, options.shared);
@@ -170,7 +173,7 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
     throw input_error(fmt::format("--flavours: expected an even number, found {}", raw.flavours));
   if (raw.flavours == 0) {
     for (const char* option :
-         {"--splitting", "--mass-shifts", "--twisted-mass", "--solvers", "--csw", "--kappa", "--mass"})
+         {"--splitting", "--mass-shifts", "--twisted-mass", "--solvers", "--forecast", "--csw", "--kappa", "--mass"})
       if (line.given(option)) throw input_error(fmt::format("{}: expected quarks, found --flavours 0", option));
     return;
   }
@@ -229,6 +232,11 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   options.shared.reunitarise = start.reunitarise;
   require_reunitarise_sense(options.shared);
   options.action.seed = options.shared.seed;
+  if (options.action.forecasts > 0) {
+    constexpr double reversible = 1e-9;  // what a trajectory with forecasts comes back to
+    if (!line.given("--force-tolerance")) options.action.force_tolerance = reversible;
+    if (!line.given("--cg-force-tolerance")) options.action.cg_force_tolerance = reversible;
+  }
   options.action.gauge.c1 =
       line.given("--c1")
           ? raw.c1
@@ -299,6 +307,7 @@ json_document parameters_of_chain(const hmc_options& options) {
                      {"force_tolerance", action.force_tolerance},
                      {"cg_force_tolerance", action.cg_force_tolerance},
                      {"action_tolerance", action.action_tolerance},
+                     {"forecasts", action.forecasts},
                      {"reproducible", action.exact_sums}});
   if (action.quarks->has_mass_shifts()) parameters["mass_shifts"] = action.quarks->mass_shifts;
   if (action.quarks->twisted_mass != 0.0) parameters["twisted_mass"] = action.quarks->twisted_mass;

@@ -2,6 +2,7 @@
 #include "miniapps/hmc/hmc_run.hpp"
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -325,6 +326,8 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
   bytes += 2.0 * in_pages(0.5 * sites * matrices) * (masses * (1.0 + blocks + twisted) - (1.0 + blocks));
   if (masses > 1.0) bytes += 2.0 * column * (masses - 1.0);  // x and y of the heavier ones
   if (twisted > 0.0) bytes += 3.0 * column + (action.has_determinant() ? sites * matrices : 0.0);
+  // Earlier solutions of both systems, and their images.
+  bytes += 0.5 * column * action.forecasts * (2.0 * action.quarks->factors() + 1.0);
   for (const precision inner : {precision::single, precision::half}) {
     if (std::ranges::none_of(action.solvers, [&](const factor_solver& s) { return s.inner == inner; })) continue;
     const double share = inner == precision::single ? 0.5 : 0.26;  // with the norms of 16 bits
@@ -376,6 +379,10 @@ void hmc_program::print_problem(const app_run& run) const {
 }
 
 exit_status hmc_program::body(app_run& app) {
+#ifdef __GLIBC__
+  // Fields that are freed go back to the system: their number varies between trajectories and their judgement.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
   gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, *app.device);
   if (start.open_boundary)
     throw input_error(start_.gauge.path + ": expected links in SU(3) to start from, found open boundaries");

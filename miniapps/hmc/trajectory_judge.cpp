@@ -246,17 +246,24 @@ void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_chan
       1e3 * roundoff * numbers * sites + 1e-9);
 }
 
+/// A solve whose iterations change by one on the way back is off by its tolerance, and so is one that begins with other
+/// solutions than on the way there. Exact ways back are for the companion.
+double trajectory_judge::force_tolerance() const {
+  const hybrid_action& action = options_.action;
+  double tolerance = 1e-10;
+  for (const factor_solver& solver : action.solvers) {
+    const bool is_cg = solver.method == factor_solver::kind::cg;
+    tolerance = std::max(tolerance, (is_cg && action.forecasts == 0 ? 1.0 : 10.0) *
+                                        (is_cg ? action.cg_force_tolerance : action.force_tolerance));
+  }
+  return tolerance;
+}
+
 /// Momenta are turned round, and the same operations lead back.
 void trajectory_judge::judge_way_back(molecular_dynamics& state) {
-  // A solve whose iterations change by one on the way back is off by its tolerance. Exact ways back are for the
-  // companion.
-  double tolerance = 1e-10;
-  for (const factor_solver& solver : options_.action.solvers)
-    tolerance = std::max(tolerance, solver.method == factor_solver::kind::cg ? options_.action.cg_force_tolerance
-                                                                             : 10.0 * options_.action.force_tolerance);
   state.reverse();
   integrate(state, options_.plan);
-  add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world), tolerance);
+  add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world), force_tolerance());
 }
 
 void trajectory_judge::judge(molecular_dynamics& state) {
@@ -295,7 +302,8 @@ void trajectory_judge::judge_kept(molecular_dynamics& state) {
   seconds += rest.seconds();
   run_.note_draw("operation", drawn);
   add("drawn operation of the drawn trajectory",
-      error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world), 1e-10);
+      error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world),
+      options_.action.forecasts > 0 ? force_tolerance() : 1e-10);
   const stopwatch last;
   for (std::size_t n = drawn + 1; n < options_.plan.operations.size(); ++n)
     operate(state, options_.plan, options_.plan.operations[n]);

@@ -59,6 +59,7 @@ class trajectory_judge {
   void add(const std::string& name, double value, double tolerance) {
     run_.result.checks.keep_worse({name, value, tolerance});
   }
+  double force_tolerance() const;  ///< to which solves of forces can be repeated
   void judge_kept(molecular_dynamics& state);
   void judge_start(molecular_dynamics& state);
   void judge_forces(molecular_dynamics& state);

@@ -101,6 +101,34 @@ class Solvers(HmcTest):
             self.assertAlmostEqual(value, dh["cg-double"], delta=1e-5, msg=solver)
 
 
+    def test_forecasts_save_iterations_and_leave_the_trajectory_as_it_is(self):
+        steps = replaced(QUARKS, "--integrator", "omelyan:4(det,light,heavy) omelyan:1(gauge)", "--tau", "0.2")
+        for solver, tolerance in (("cg-double", "--cg-force-tolerance"), ("bicgstab-single", "--force-tolerance")):
+            common = [*steps, "--solvers", solver, tolerance, "1e-9", "--trajectories", 2, "--force"]
+            found = {}
+            for forecasts in (0, 3):
+                result = self.made(*common, "--forecast", forecasts, "--history", self.path("h.csv"))
+                with open(self.path("h.csv"), encoding="ascii") as file:
+                    found[forecasts] = list(csv.DictReader(file))
+                back = float(re.search(r"^links after the way back +(\S+)", result.out, re.M)[1])
+                self.assertLess(back, 1e-8)
+            for plain, forecast in zip(found[0], found[3]):
+                self.assertAlmostEqual(float(plain["dh"]), float(forecast["dh"]), delta=1e-6, msg=solver)
+                self.assertNotEqual(plain["dh"], forecast["dh"])
+                for factor in ("light", "heavy"):
+                    name = f"iterations_{factor}"
+                    self.assertLess(int(forecast[name]), 0.9 * int(plain[name]), solver)
+        self.assertIn('"forecasts": 2', self.report_of(*steps, "--solvers", "cg-double", "--forecast", 2))
+
+    def report_of(self, *arguments):
+        """The report of a trajectory, as text; with forecasts its forces are to 1e-9 if nothing else is said."""
+        self.made(*arguments, "--trajectories", 1, "--json", self.path("r.json"))
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(json.loads(text)["parameters"]["cg_force_tolerance"], 1e-9)
+        return text
+
+
 class Multigrid(HmcTest):
     """The hierarchy is made on the links of each trajectory's start and ages from there."""
     CHAIN = replaced(QUARKS, "--lattice", "4x4x4x8", "--csw", "1.76", "--kappa", "0.138", "--beta", "5.6", "--start",

@@ -158,7 +158,7 @@ TEST(GpuMemory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
     require_gpu_memory(gpu, 4096.0, "this run");
     FAIL() << "4096 bytes were granted of 2048";
   } catch (const memory_error& refused) {
-    EXPECT_THAT(refused.what(), testing::AllOf(testing::HasSubstr("4.0 KiB"), testing::HasSubstr("2.0 KiB")));
+    EXPECT_THAT(refused.what(), testing::AllOf(testing::HasSubstr("4.00 KiB"), testing::HasSubstr("2.00 KiB")));
   }
 }
 
