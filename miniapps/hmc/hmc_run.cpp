@@ -329,7 +329,7 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
   // Earlier solutions of both systems, and their images.
   bytes += 0.5 * column * action.forecasts * (2.0 * action.quarks->factors() + 1.0);
   for (const precision inner : {precision::single, precision::half}) {
-    if (std::ranges::none_of(action.solvers, [&](const factor_solver& s) { return s.inner == inner; })) continue;
+    if (std::ranges::find(action.solvers, inner, &factor_solver::inner) == action.solvers.end()) continue;
     const double share = inner == precision::single ? 0.5 : 0.26;  // with the norms of 16 bits
     bytes += 2.0 * masses * in_pages(0.5 * share * sites * matrices) * (1.0 + blocks + twisted) + 5.0 * share * column;
   }
@@ -343,15 +343,20 @@ run_estimate hmc_program::estimate(app_run& run) {
   extents padded = run.geometry.local();
   for (int& length : padded) length += 2;
   const double on_host = static_cast<double>(volume(padded)) * sizeof(site_links);
-  const hybrid_action& action = options_.action;
   const auto is_displaced = [](const md_operation& o) { return o.what == md_operation::kind::displaced_kick; };
   const bool displaces = std::ranges::any_of(options_.plan.operations, is_displaced);
   const bool on_gpu = options_.shared.device == "gpu";
   // The judge holds trajectories, the last links, momenta, and more where it repeats an operation: for a kick 2 (3 with
   // A and its inverse), for a drift 3, for a kick at displaced links 4.
   const int kept = std::min(trajectory_judge::slots(run.geometry), options_.trajectories - state_.trajectories_done());
-  const double judged = (2.0 * std::max(kept, 0) + (displaces ? 5.5 : action.has_determinant() ? 5.0 : 4.5)) * on_host;
-  constexpr double program = 0x1.4p23, runtime = 0x1p29;
+  const double judged = (2.0 * std::max(kept, 0) + (displaces                           ? 5.5
+                                                    : options_.action.has_determinant() ? 5.0
+                                                                                        : 4.5)) *
+                        on_host;
+  constexpr double program = 0x1.ep22, runtime = 0x1p29;
+  hybrid_action action = options_.action;
+  // A trial may choose single precision, and has tried it.
+  if (options_.chooses_solvers) action.solvers.push_back({.inner = precision::single});
   const double device = bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites);
   return {judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
 }
@@ -381,7 +386,7 @@ void hmc_program::print_problem(const app_run& run) const {
 exit_status hmc_program::body(app_run& app) {
 #ifdef __GLIBC__
   // Fields that are freed go back to the system: their number varies between trajectories and their judgement.
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_MMAP_THRESHOLD, 1 << 22);
 #endif
   gauge_input start = obtain_gauge(start_, app.geometry, app.world, app.control, app.progress, *app.device);
   if (start.open_boundary)
