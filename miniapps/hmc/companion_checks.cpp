@@ -176,10 +176,11 @@ double error_of_operation(molecular_dynamics& state, const md_plan& plan, const 
   std::optional<gauge_configuration> links;
   if (operation.what != kick) links.emplace(state.links());
   if (operation.what == displaced_kick) {
-    gauge_configuration displacement(links->geometry());
-    add_force(displacement, operation.displacement);
+    std::optional<gauge_configuration> displacement(links->geometry());
+    add_force(*displacement, operation.displacement);
     gauge_configuration displaced = *links;
-    cpu::move_links(displaced, displacement, 1.0, comm);
+    cpu::move_links(displaced, *displacement, 1.0, comm);
+    displacement.reset();
     state.set_links(displaced);
   }
   gauge_configuration momenta = state.momenta();

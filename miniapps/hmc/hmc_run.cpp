@@ -310,14 +310,15 @@ double bytes_of_hierarchy(double sites) {
 }
 
 /// Bytes of what lives on the device: links, those of the start, momenta, a force, leaves, operators, vectors.
-/// \param gauge  of four matrices a site
-double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites) {
+/// \param gauge      of four matrices a site
+/// \param own_blocks whether A and A^-1 in double stand beside those of the operator
+double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites, bool own_blocks) {
   double bytes = (displaces ? 5.0 : 4.0) * gauge;
   if (!action.quarks) return bytes;
   constexpr double matrices = sizeof(site_links);  // of a site; A and A^-1 have as many numbers
-  const double blocks = action.has_determinant() ? 2.0 : 0.0;
+  const double blocks = !action.has_determinant() ? 0.0 : action.quarks->twisted_mass == 0.0 ? 2.0 : 3.0;
   const double column = sites * sizeof(spinor_configuration::value_type) * action.quarks->pairs;
-  if (action.has_determinant()) bytes += 1.5 * gauge;
+  if (action.has_determinant()) bytes += (1.5 + (own_blocks ? blocks : 0.0)) * gauge;
   // By factor phi, two solutions (even), x and y; then one on all sites, and the vectors of a solver.
   bytes +=
       2.0 * in_pages(0.5 * sites * matrices) * (1.0 + blocks) + column * (3.5 * action.quarks->factors() + 1.0 + 3.0);
@@ -346,18 +347,15 @@ run_estimate hmc_program::estimate(app_run& run) {
   const auto is_displaced = [](const md_operation& o) { return o.what == md_operation::kind::displaced_kick; };
   const bool displaces = std::ranges::any_of(options_.plan.operations, is_displaced);
   const bool on_gpu = options_.shared.device == "gpu";
-  // The judge holds trajectories, the last links, momenta, and more where it repeats an operation: for a kick 2 (3 with
-  // A and its inverse), for a drift 3, for a kick at displaced links 4.
+  // The judge holds trajectories, the last links, momenta, and where it repeats an operation 2 for a kick, else 3.
   const int kept = std::min(trajectory_judge::slots(run.geometry), options_.trajectories - state_.trajectories_done());
-  const double judged = (2.0 * std::max(kept, 0) + (displaces                           ? 5.5
-                                                    : options_.action.has_determinant() ? 5.0
-                                                                                        : 4.5)) *
-                        on_host;
-  constexpr double program = 0x1.ep22, runtime = 0x1p29;
+  const double judged = (2.0 * std::max(kept, 0) + (displaces ? 5.0 : 4.5)) * on_host;
+  constexpr double program = 0x1.4p23, runtime = 0x1p29;
   hybrid_action action = options_.action;
   // A trial may choose single precision, and has tried it.
   if (options_.chooses_solvers) action.solvers.push_back({.inner = precision::single});
-  const double device = bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites);
+  const double device =
+      bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites, !on_gpu);
   return {judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
 }
 
