@@ -182,7 +182,7 @@ class library {
   vectors make_vectors(const vectors_shape& shape) const { return {mark_, shape, new_vectors(shape)}; }
   /// Returns vectors with the numbers behind a handle of a solver, such as its solutions; Dirac spinors of vectors of
   /// one chirality. Throws input_error for a handle of another kind of library or of another lattice.
-  vectors make_vectors(const vectors_handle& of) const {
+  vectors copy_of(const vectors_handle& of) const {
     auto [shape, body] = copied_vectors(of);
     return {mark_, shape, std::move(body)};
   }

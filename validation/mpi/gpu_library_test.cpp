@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Vectors of a library against numbers of the host and the textbook operator, on one rank and on several: the CPU
+/// library and the CUDA library by the same lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/error.hpp"
+#include "common/solvers/library.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/library.hpp"
+#include "cpu_ref/solvers.hpp"
+#include "gpu/library.hpp"
+#include "validation/support/process_grids.hpp"
+
+namespace plaquette::validation {
+namespace {
+
+using testing::HasSubstr;
+
+const extents lattice{4, 6, 2, 8};
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::shared_ptr<library> open(device_kind device, const extents& of = lattice) {
+  const auto world = communicator::world();
+  library_options options;
+  options.threads = 2;
+  options.ranks.wait = wait_mode::block;  // there may be more ranks than cores
+  const lattice_geometry geometry(of, legal_grids(of, world.size()).back(), world.rank());
+  return (device == device_kind::cpu ? cpu::this_platform() : gpu::this_platform()).open(geometry, world, options);
+}
+
+/// A field times a number.
+struct term {
+  term(double by, const spinor_configuration* of) : number{by, 0.0}, psi(of) {}
+  term(complex<double> by, const spinor_configuration* of) : number(by), psi(of) {}
+  complex<double> number;
+  const spinor_configuration* psi;
+};
+
+struct library_test : testing::TestWithParam<device_kind> {
+  std::shared_ptr<library> on = open(GetParam());
+  const lattice_geometry& geometry = on->geometry();
+  const communicator& comm = on->comm();
+  std::shared_ptr<const gauge_configuration> links =
+      std::make_shared<const gauge_configuration>(cpu::random_configuration(geometry, 5, comm));
+  /// Twisted boundary conditions and a clover term that differ by direction. Heavy: all systems are solved quickly.
+  fermion_action action{.mass = 0.6,
+                        .clover_spatial = 0.2,
+                        .clover_temporal = 0.1,
+                        .anisotropy = 1.1,
+                        .boundary_phase = {complex<double>{0.6, 0.8}, {1, 0}, {0, 1}, {-1, 0}}};
+
+  spinor_configuration drawn(std::uint64_t index) const { return cpu::random_spinor(geometry, 17, index, comm); }
+  /// Returns vectors whose column n is `drawn(n)`.
+  vectors drawn_vectors(const vectors_shape& shape, std::uint64_t first = 0) const {
+    vectors v = on->make_vectors(shape);
+    for (int n = 0; n < shape.columns; ++n) v.set(n, drawn(first + static_cast<std::uint64_t>(n)));
+    return v;
+  }
+  vectors poisoned(const vectors_shape& shape) const {
+    vectors v = on->make_vectors(shape);
+    v.zero();
+    if (shape.numbers == precision::half)
+      v.fill_random(99);  // 16 bits know no NaN
+    else
+      v.add(nan, v);
+    return v;
+  }
+  spinor_configuration column(const vectors& v, int n) const {
+    spinor_configuration psi(geometry);
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) psi.at_site(site)(1, 1) = {nan, nan};
+    v.get(n, psi);
+    return psi;
+  }
+  double norm_of(const spinor_configuration& psi) const {
+    const auto sum = cpu::sum_over_sites<1>(
+        geometry, comm, [&](const coordinate& x) -> std::array<double, 1> { return {norm2(psi(x))}; });
+    return std::sqrt(sum[0]);
+  }
+  /// Returns sum_k a_k psi_k on sites of a parity, zero on the others; -1: on all.
+  spinor_configuration sum(const std::vector<term>& terms, int parity = -1) const {
+    spinor_configuration total(geometry);
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+      const coordinate x = geometry.local_coordinate(site);
+      total(x) = {};
+      if (parity >= 0 && plaquette::parity(x) != parity) continue;
+      for (const auto& [a, psi] : terms)
+        for (int s = 0; s < spins; ++s)
+          for (int c = 0; c < colours; ++c) total(x)(s, c) += a * (*psi)(x)(s, c);
+    }
+    return total;
+  }
+  spinor_configuration part(const spinor_configuration& psi, int parity) const { return sum({{1.0, &psi}}, parity); }
+  spinor_configuration times_gamma_5(spinor_configuration psi) const {
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+      for (int s = 2; s < spins; ++s)
+        for (int c = 0; c < colours; ++c) psi.at_site(site)(s, c) = -psi.at_site(site)(s, c);
+    return psi;
+  }
+  double distance(const spinor_configuration& a, const spinor_configuration& b) const {
+    return norm_of(sum({{1.0, &a}, {-1.0, &b}})) / norm_of(b);
+  }
+
+  // The textbook operator.
+
+  spinor_configuration m(spinor_configuration in, bool dagger) const {
+    spinor_configuration out(geometry);
+    cpu::textbook::apply(out, in, *links, action, comm, dagger);
+    return out;
+  }
+  /// Returns A_oo^-1 of it on odd sites: a system of 12 equations a site, whose matrix is read from the operator.
+  spinor_configuration divided_on_odd_sites(const spinor_configuration& psi) const {
+    constexpr int n = spins * colours;
+    if (columns_of_a.empty())
+      for (int k = 0; k < n; ++k) {
+        spinor_configuration unit(geometry);
+        for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+          unit.at_site(site)(k / colours, k % colours) = {1.0, 0.0};
+        columns_of_a.push_back(part(m(part(unit, 1), false), 1));
+      }
+    spinor_configuration result(geometry);
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+      if (plaquette::parity(geometry.local_coordinate(site)) == 0) continue;
+      std::array<std::array<complex<double>, n + 1>, n> rows{};
+      for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < n; ++k)
+          rows[i][k] = columns_of_a[static_cast<std::size_t>(k)].at_site(site)(i / colours, i % colours);
+        rows[i][n] = psi.at_site(site)(i / colours, i % colours);
+      }
+      for (int i = 0; i < n; ++i)  // by elimination: A is positive
+        for (int j = 0; j < n; ++j) {
+          if (i == j) continue;
+          const complex<double> factor = rows[j][i] / rows[i][i];
+          for (int k = i; k <= n; ++k) rows[j][k] = rows[j][k] - factor * rows[i][k];
+        }
+      for (int i = 0; i < n; ++i) result.at_site(site)(i / colours, i % colours) = rows[i][n] / rows[i][i];
+    }
+    return result;
+  }
+  /// Returns Mhat of the even sites: M of the field whose odd part makes M zero there.
+  spinor_configuration mhat(const spinor_configuration& psi, bool dagger) const {
+    const spinor_configuration even = part(psi, 0);
+    const spinor_configuration odd = divided_on_odd_sites(part(m(even, dagger), 1));
+    return part(m(sum({{1.0, &even}, {-1.0, &odd}}), dagger), 0);
+  }
+  spinor_configuration expected(const spinor_configuration& in, site_subset sites, const operator_form& form,
+                                double mu) const {
+    const bool full = sites == site_subset::full;
+    const spinor_configuration x = full ? in : part(in, 0), rotated = times_gamma_5(x);
+    const spinor_configuration ax = full ? m(x, form.dagger) : mhat(x, form.dagger);
+    spinor_configuration y =
+        sum({{1.0, &ax}, {form.shift, &x}, {complex<double>{0.0, form.dagger ? -mu : mu}, &rotated}});
+    return form.gamma_5 ? times_gamma_5(y) : y;
+  }
+
+ private:
+  mutable std::vector<spinor_configuration> columns_of_a;
+};
+
+/// Numbers in and out of a precision: a rounding relative to the largest number of a site.
+double rounding(precision p) { return 8.0 * unit_roundoff(p); }
+/// An application adds about 100 numbers a row, of either sign: less than 20 roundings of its inputs, and the same of
+/// the links, whose norms are 1.
+double rounding_of_operator(precision p) { return 40.0 * unit_roundoff(p); }
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const input_error& e) {
+    return e.what();
+  }
+  return "no input_error";
+}
+
+constexpr std::array all_precisions{precision::double_, precision::single, precision::half};
+constexpr std::array all_sites{site_subset::full, site_subset::even, site_subset::odd};
+int parity_of(site_subset sites) { return sites == site_subset::full ? -1 : sites == site_subset::even ? 0 : 1; }
+
+TEST_P(library_test, VectorsKeepFieldsOfTheHost) {
+  for (const precision p : all_precisions)
+    for (const site_subset sites : all_sites) {
+      SCOPED_TRACE(to_string(vectors_shape{3, sites, p}));
+      vectors v = poisoned({3, sites, p});
+      for (const int n : {2, 0, 1}) v.set(n, drawn(static_cast<std::uint64_t>(n)));
+      for (int n = 0; n < 3; ++n)
+        EXPECT_LE(distance(column(v, n), part(drawn(static_cast<std::uint64_t>(n)), parity_of(sites))), rounding(p));
+    }
+}
+
+/// An array with the columns fastest and room between, in another basis.
+TEST_P(library_test, VectorsReadAndWriteArraysOfACaller) {
+  constexpr int columns = 2, reals = 26;
+  const extents& local = geometry.local();
+  spinor_places places{.first = 3, .spin = 6 * columns, .colour = 2 * columns, .imaginary = 1, .column = 2};
+  std::int64_t step = reals * columns;
+  for (std::size_t nu = 4; nu-- > 0;) {
+    places.site[nu] = step;
+    step *= local[static_cast<int>(nu)];
+  }
+  spinor_array<double> array{
+      .columns = columns, .places = places, .rotates = true, .rotation = basis_rotation(gamma_basis::tmlqcd)};
+  std::vector<double> numbers(static_cast<std::size_t>(step + 3), 1.25);
+  array.numbers = numbers.data();
+  const std::vector<spinor_configuration> psi{drawn(4), drawn(5)};
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    for (int n = 0; n < columns; ++n) {
+      const coordinate x = geometry.local_coordinate(site);
+      write_spinor(array, psi[static_cast<std::size_t>(n)](x), x, local, n);
+    }
+  const spinor_array<const double> source{numbers.data(), columns, array.places, true, array.rotation};
+  for (const site_subset sites : all_sites) {
+    SCOPED_TRACE(to_string(vectors_shape{4, sites, precision::double_}));
+    vectors v = drawn_vectors({4, sites, precision::double_});
+    v.read(1, source);
+    for (int n = 0; n < columns; ++n)
+      EXPECT_LE(distance(column(v, n + 1), part(psi[static_cast<std::size_t>(n)], parity_of(sites))), 1e-15);
+    EXPECT_LE(distance(column(v, 0), part(drawn(0), parity_of(sites))), 1e-15);
+    EXPECT_LE(distance(column(v, 3), part(drawn(3), parity_of(sites))), 1e-15);
+
+    std::vector<double> out(numbers.size(), 7.5);
+    spinor_array<double> to = array;
+    to.numbers = out.data();
+    v.write(1, to);
+    const spin_matrix back = adjoint(array.rotation);
+    double worst = 0.0;
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+      for (int n = 0; n < columns; ++n) {
+        const coordinate x = geometry.local_coordinate(site);
+        const bool is_here = parity_of(sites) < 0 || plaquette::parity(x) == parity_of(sites);
+        const spinor<double> found = read_spinor(to, back, x, local, n);
+        for (int s = 0; s < spins; ++s)
+          for (int c = 0; c < colours; ++c) {
+            const complex<double> wanted =
+                is_here ? psi[static_cast<std::size_t>(n)](x)(s, c) : complex<double>{0.0, 0.0};
+            const double away = std::max(std::abs(found(s, c).re - wanted.re), std::abs(found(s, c).im - wanted.im));
+            if (!(away <= worst)) worst = away;
+          }
+      }
+    EXPECT_LE(worst, 1e-14);
+    EXPECT_EQ(std::ranges::count(out, 7.5), 3 + 2 * columns * geometry.local_volume()) << "room between was written";
+  }
+}
+
+TEST_P(library_test, VectorsAreFilledFromAStreamOfRandomNumbers) {
+  for (const precision p : all_precisions)
+    for (const site_subset sites : all_sites) {
+      SCOPED_TRACE(to_string(vectors_shape{2, sites, p}));
+      vectors v = poisoned({2, sites, p});
+      v.fill_random(17, 8);
+      // Logarithms and cosines of a device differ in the last places.
+      for (int n = 0; n < 2; ++n)
+        EXPECT_LE(distance(column(v, n), part(drawn(8 + static_cast<std::uint64_t>(n)), parity_of(sites))),
+                  rounding(p) + 1e-14);
+    }
+}
+
+TEST_P(library_test, VectorsAreCombinedColumnByColumn) {
+  for (const precision p : all_precisions)
+    for (const site_subset sites : all_sites) {
+      SCOPED_TRACE(to_string(vectors_shape{3, sites, p}));
+      const int parity = parity_of(sites);
+      const vectors u = drawn_vectors({3, sites, p}, 10);
+      vectors v = drawn_vectors({3, sites, p});
+      const std::vector<complex<double>> a{{0.5, -1.0}, {0.0, 2.0}, {-0.25, 0.0}};
+      v.scale(complex<double>{0.0, 0.5});
+      v.add(a, u);
+      v.rotate_by_gamma_5();
+      for (int n = 0; n < 3; ++n) {
+        const auto k = static_cast<std::uint64_t>(n);
+        const spinor_configuration x = drawn(k), y = drawn(10 + k);
+        const auto wanted = part(times_gamma_5(sum({{complex<double>{0.0, 0.5}, &x}, {a[k], &y}})), parity);
+        EXPECT_LE(distance(column(v, n), wanted), 4.0 * rounding(p));
+      }
+      const auto products = u.dot(v);
+      const auto squares = v.norm2();
+      for (int n = 0; n < 3; ++n) {
+        const spinor_configuration x = column(u, n), y = column(v, n);
+        const auto sums = cpu::sum_over_sites<3>(geometry, comm, [&](const coordinate& at) -> std::array<double, 3> {
+          const complex<double> product = dot(x(at), y(at));
+          return {product.re, product.im, norm2(y(at))};
+        });
+        const double scale = norm_of(x) * norm_of(y);
+        EXPECT_NEAR(products[static_cast<std::size_t>(n)].re, sums[0], 1e-6 * scale);
+        EXPECT_NEAR(products[static_cast<std::size_t>(n)].im, sums[1], 1e-6 * scale);
+        EXPECT_NEAR(squares[static_cast<std::size_t>(n)], sums[2], 1e-6 * sums[2]);
+      }
+      v.add(-1.0, v);  // to itself
+      for (const double square : v.norm2()) EXPECT_EQ(square, 0.0);
+    }
+}
+
+TEST_P(library_test, VectorsAreCopiedBetweenPrecisionsAndColumns) {
+  const vectors u = drawn_vectors({3, site_subset::odd, precision::double_});
+  for (const precision p : all_precisions) {
+    vectors v = poisoned({3, site_subset::odd, p}), back = poisoned(u.shape());
+    v.copy(u);
+    back.copy(v);
+    for (int n = 0; n < 3; ++n)
+      EXPECT_LE(distance(column(back, n), part(drawn(static_cast<std::uint64_t>(n)), 1)), rounding(p));
+    vectors wide = drawn_vectors({5, site_subset::odd, p}, 20);
+    wide.copy_columns(2, v, 1, 2);
+    for (const auto& [at, number] : {std::pair{1, 21}, {2, 1}, {3, 2}, {4, 24}})
+      EXPECT_LE(distance(column(wide, at), part(drawn(static_cast<std::uint64_t>(number)), 1)), rounding(p));
+  }
+  vectors moved = u.like();
+  moved.copy(u);
+  const vectors taken = std::move(moved);
+  EXPECT_LE(distance(column(taken, 0), part(drawn(0), 1)), 1e-15);
+  EXPECT_THAT(message_of([&] { moved.zero(); }), HasSubstr("moved from"));
+  EXPECT_EQ(taken.basis(), spin_basis::time_diagonal);
+}
+
+TEST_P(library_test, OperatorsAreThoseOfTheTextbook) {
+  for (const precision p : all_precisions) {
+    const auto a = on->make_vector_operator(links, {.action = action, .numbers = p});
+    for (const site_subset sites : {site_subset::full, site_subset::even})
+      for (const operator_form& form :
+           {operator_form{}, operator_form{.dagger = true}, operator_form{.shift = -0.3, .mu = {0.4}},
+            operator_form{.dagger = true, .gamma_5 = true, .shift = 0.2, .mu = {0.5, 0.0, -0.7}},
+            operator_form{.gamma_5 = true, .mu = {0.25, -0.25, 3.0}}}) {
+        SCOPED_TRACE(to_string(vectors_shape{3, sites, p}));
+        const vectors x = drawn_vectors({3, sites, p}, 30);
+        vectors y = poisoned(x.shape());
+        a->apply(y, x, form);
+        for (int n = 0; n < 3; ++n) {
+          const double mu = form.mu.empty()       ? 0.0
+                            : form.mu.size() == 1 ? form.mu[0]
+                                                  : form.mu[static_cast<std::size_t>(n)];
+          EXPECT_LE(distance(column(y, n), expected(column(x, n), sites, form, mu)), rounding_of_operator(p));
+        }
+      }
+  }
+}
+
+/// The residual of each solution, by the textbook.
+TEST_P(library_test, SolutionsSolveTheSystemsOfTheTextbook) {
+  struct system_case {
+    site_subset sites;
+    vector_system system;
+  };
+  const std::vector<system_case> cases{{site_subset::full, {}},
+                                       {site_subset::full, {.dagger = true}},
+                                       {site_subset::even, {.mu = {0.3}}},
+                                       {site_subset::even, {.mu = {-0.3}}},
+                                       {site_subset::even, {.dagger = true, .mu = {0.5, 0.5, -0.2}}},
+                                       {site_subset::even, {.squared = true}},
+                                       {site_subset::even, {.squared = true, .mu = {0.1, 0.8, 0.8}}}};
+  for (const auto& [outer, inner] : {std::pair{precision::double_, precision::double_},
+                                     {precision::double_, precision::half},
+                                     {precision::single, precision::single}}) {
+    propagator_settings settings = settings_of(action, outer, inner);
+    settings.columns = 1;  // of the other members; vectors have as many as they have
+    const auto solver = on->make_propagator_solver(links, settings);
+    stopping_rule rule;
+    rule.tolerance = outer == precision::double_ ? 1e-11 : 1e-5;
+    rule.limit = 500;
+    for (const auto& [sites, system] : cases) {
+      SCOPED_TRACE(std::string(name(outer)) + "-" + name(inner) + (sites == site_subset::even ? " even" : " full") +
+                   (system.dagger ? " dagger" : "") + (system.squared ? " squared" : ""));
+      const vectors b = drawn_vectors({3, sites, outer}, 40);
+      vectors x = poisoned(b.shape());
+      const schur_report report = solver->solve(x, b, rule, system);
+      EXPECT_TRUE(report.all_converged());
+      ASSERT_EQ(report.true_residuals.size(), 3U);
+      for (int n = 0; n < 3; ++n) {
+        const auto k = static_cast<std::size_t>(n);
+        const double mu = system.mu.empty() ? 0.0 : system.mu.size() == 1 ? system.mu[0] : system.mu[k];
+        const spinor_configuration found = column(x, n), source = column(b, n);
+        spinor_configuration ax = expected(found, sites, {.dagger = system.dagger}, system.squared ? 0.0 : mu);
+        if (system.squared) {
+          const spinor_configuration twice = mhat(ax, true);
+          ax = sum({{1.0, &twice}, {mu * mu, &found}});
+        }
+        EXPECT_LE(distance(ax, source), 2.0 * rule.tolerance);
+        // The same, from inside: up to the rounding of the operator and of the textbook.
+        EXPECT_LE(std::abs(report.true_residuals[k] - distance(ax, source)), 300.0 * unit_roundoff(outer));
+      }
+    }
+  }
+}
+
+TEST_P(library_test, SolvesLeaveWhatASolverHolds) {
+  const auto solver = on->make_propagator_solver(links, settings_of(action, precision::double_, precision::single));
+  solver->make_sources({}, {0, 5});
+  stopping_rule rule;
+  rule.tolerance = 1e-10;
+  rule.limit = 500;
+  solver->solve(rule);
+  const vectors before = on->copy_of(solver->solutions());
+  const vectors b = drawn_vectors({2, site_subset::full, precision::double_});
+  const solved_vectors found = solver->solve(b, rule);
+  EXPECT_TRUE(found.report.all_converged());
+  vectors after = on->copy_of(solver->solutions());
+  EXPECT_EQ(after.columns(), spin_colours);
+  after.add(-1.0, before);
+  for (const double square : after.norm2()) EXPECT_EQ(square, 0.0);
+}
+
+TEST_P(library_test, MultigridSolvesVectors) {
+  const auto wide = open(GetParam(), {8, 4, 4, 8});
+  const auto weak = std::make_shared<const gauge_configuration>(
+      cpu::weak_field_configuration(wide->geometry(), 0.3, 3, wide->comm()));
+  const fermion_action light = fermion_action::isotropic(-0.4, 1.0);
+  const auto solver = wide->make_multigrid_solver(weak, {.action = light});
+  stopping_rule rule;
+  rule.tolerance = 1e-10;
+  rule.limit = 60;
+  vectors b = wide->make_vectors(vectors_shape{.columns = 2}), x = b.like();
+  b.fill_random(3);
+  EXPECT_THAT(message_of([&] { solver->solve(x, b, rule); }), HasSubstr("set_up"));
+  multigrid_parameters parameters;
+  parameters.coarsenings = {{{2, 2, 2, 2}, 8}};
+  parameters.refinements = 1;
+  solver->set_up(parameters);
+  for (const bool dagger : {false, true}) {
+    x.scale(nan);
+    const schur_report report = solver->solve(x, b, rule, {.dagger = dagger});
+    EXPECT_TRUE(report.all_converged());
+    for (int n = 0; n < 2; ++n) {
+      spinor_configuration solution(wide->geometry()), source(wide->geometry()), image(wide->geometry());
+      x.get(n, solution);
+      b.get(n, source);
+      cpu::textbook::apply(image, solution, *weak, light, wide->comm(), dagger);
+      double away = 0.0, all = 0.0;
+      for (std::int64_t site = 0; site < wide->geometry().local_volume(); ++site) {
+        away += norm2(image.at_site(site) - source.at_site(site));
+        all += norm2(source.at_site(site));
+      }
+      EXPECT_LE(wide->sum_over_ranks(away), 4.0 * rule.tolerance * rule.tolerance * wide->sum_over_ranks(all));
+    }
+  }
+  EXPECT_THAT(message_of([&] {
+                vectors even = b.like({.columns = 2, .sites = site_subset::even});
+                even.zero();
+                solver->solve(even, rule);
+              }),
+              HasSubstr("expected vectors on all sites"));
+}
+
+TEST_P(library_test, HandlesOfSolversAreFrozenVectors) {
+  const auto solver = on->make_multigrid_solver(links, {.action = action});
+  stopping_rule rule;
+  rule.tolerance = 1e-4;
+  rule.limit = 200;
+  const vectors b = drawn_vectors({2, site_subset::full, precision::single});
+  vectors given = b.like();
+  given.copy(b);
+  const vectors_handle handle = std::move(given).freeze();
+  EXPECT_EQ(count(handle), 2);
+  const vectors x = on->copy_of(solver->solve_in_single(handle, rule, true).x);
+  EXPECT_EQ(x.shape(), b.shape());
+  for (int n = 0; n < 2; ++n) EXPECT_LE(distance(m(column(x, n), false), column(b, n)), 4e-4);
+  EXPECT_THAT(message_of([&] { given.zero(); }), HasSubstr("moved from"));
+  EXPECT_THAT(message_of([&] { on->make_vectors({.sites = site_subset::even}).freeze(); }), HasSubstr("all sites"));
+  EXPECT_THAT(message_of([&] { on->copy_of(vectors_handle{}); }), HasSubstr("found none"));
+  const auto other = GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu;
+  EXPECT_THAT(message_of([&] { open(other)->copy_of(handle); }), HasSubstr("one of another library"));
+  EXPECT_THAT(message_of([&] { open(GetParam(), {4, 6, 2, 12})->copy_of(handle); }),
+              HasSubstr("vectors of a solver on a lattice"));
+}
+
+TEST_P(library_test, VectorsOfAnotherLibraryAreRefused) {
+  const auto twin = open(GetParam()), longer = open(GetParam(), {4, 6, 2, 12});
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  const auto a = on->make_vector_operator(links, {.action = action});
+  propagator_settings settings = settings_of(action, precision::double_, precision::double_);
+  settings.columns = 1;
+  const auto solver = on->make_propagator_solver(links, settings);
+  vectors here = drawn_vectors({});
+  for (const auto& [from, message] : {std::pair{twin, "vectors of another library"},
+                                      {other, "vectors of another library"},
+                                      {longer, "vectors on a lattice"}}) {
+    vectors there = from->make_vectors({});
+    vectors found = there.like();
+    there.zero();
+    EXPECT_THAT(message_of([&] { here.copy(there); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { here.copy_columns(0, there, 0, 1); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { here.add(1.0, there); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { here.dot(there); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->apply(there, here); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->apply(here, there); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { solver->solve(there, here, {}); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { solver->solve(found, there, {}); }), HasSubstr(message));
+  }
+  spinor_configuration psi(longer->geometry());
+  EXPECT_THAT(message_of([&] { here.set(0, psi); }), HasSubstr("a spinor field on a lattice"));
+  EXPECT_THAT(message_of([&] { here.get(0, psi); }), HasSubstr("a spinor field on a lattice"));
+  const auto of_nobody = cpu::make_propagator_solver(cpu::context(geometry, comm), links, settings);
+  EXPECT_THAT(message_of([&] { of_nobody->solve(here, {}); }), HasSubstr("no library made this solver"));
+}
+
+TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
+  const auto a = on->make_vector_operator(links, {.action = action});
+  propagator_settings settings = settings_of(action, precision::double_, precision::double_);
+  settings.columns = 1;
+  const auto solver = on->make_propagator_solver(links, settings);
+  const auto made = [&](int columns, site_subset sites = site_subset::full, precision p = precision::double_) {
+    return drawn_vectors({columns, sites, p});
+  };
+  vectors x = made(3), two = made(2), single = made(3, site_subset::full, precision::single),
+          even = made(3, site_subset::even), odd = made(3, site_subset::odd), y = x.like(), odd_too = odd.like(),
+          single_too = single.like(), even_too = even.like();
+  stopping_rule rule;
+  EXPECT_THAT(message_of([&] { on->make_vectors({.columns = 0}); }), HasSubstr("at least 1 column"));
+  EXPECT_THAT(message_of([&] { on->make_vectors({.numbers = precision::pairs}); }),
+              HasSubstr("double, single or half"));
+  EXPECT_THAT(message_of([&] { x.add(1.0, two); }),
+              HasSubstr("found 3 columns on all sites in double precision and 2 "));
+  EXPECT_THAT(message_of([&] { x.add(1.0, single); }), HasSubstr("one shape"));
+  EXPECT_THAT(message_of([&] { x.copy(even); }), HasSubstr("on the same sites"));
+  EXPECT_THAT(message_of([&] { x.copy(two); }), HasSubstr("as many columns"));
+  EXPECT_THAT(message_of([&] { x.copy_columns(2, two, 0, 2); }), HasSubstr("expected columns below 3"));
+  EXPECT_THAT(message_of([&] { x.copy_columns(0, two, 1, 2); }), HasSubstr("expected columns below 2"));
+  EXPECT_THAT(message_of([&] { x.copy_columns(1, x, 0, 2); }), HasSubstr("overlap"));
+  EXPECT_THAT(message_of([&] { x.scale(std::vector<complex<double>>(2)); }), HasSubstr("one for each of 3 columns"));
+  EXPECT_THAT(message_of([&] { x.set(3, spinor_configuration(geometry)); }), HasSubstr("columns below 3"));
+  EXPECT_THAT(message_of([&] { x.write(2, {.columns = 2}); }), HasSubstr("columns below 3"));
+  EXPECT_THAT(message_of([&] { a->apply(two, x); }), HasSubstr("this operator: expected vectors of one shape"));
+  EXPECT_THAT(message_of([&] { a->apply(x, x); }), HasSubstr("two different vectors"));
+  EXPECT_THAT(message_of([&] { a->apply(single, single_too); }), HasSubstr("expected vectors in double precision"));
+  EXPECT_THAT(message_of([&] { a->apply(odd_too, odd); }), HasSubstr("on all or on even sites"));
+  EXPECT_THAT(message_of([&] { a->apply(y, x, {.mu = {1.0, 2.0}}); }),
+              HasSubstr("mu: expected one number, or one for"));
+  EXPECT_THAT(message_of([&] { a->apply(y, x, {.mu = {nan}}); }), HasSubstr("mu: expected finite"));
+  EXPECT_THAT(message_of([&] { solver->solve(y, x, rule, {.mu = {0.1}}); }), HasSubstr("vectors on even sites"));
+  EXPECT_THAT(message_of([&] { solver->solve(y, x, rule, {.squared = true}); }), HasSubstr("vectors on even sites"));
+  EXPECT_THAT(message_of([&] { solver->solve(single_too, single, rule); }), HasSubstr("in double precision"));
+  EXPECT_THAT(message_of([&] { solver->solve(even_too, even, rule, {.mu = {1.0, 2.0}}); }),
+              HasSubstr("mu: expected one"));
+  rule.column_tolerances = {1e-3};
+  EXPECT_THAT(message_of([&] { solver->solve(y, x, rule); }), HasSubstr("tolerances: expected one a column"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, library_test, testing::Values(device_kind::cpu, device_kind::gpu),
+                         [](const auto& of) { return of.param == device_kind::cpu ? "Cpu" : "Gpu"; });
+
+}  // namespace
+}  // namespace plaquette::validation
