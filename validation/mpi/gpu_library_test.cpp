@@ -36,7 +36,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 std::shared_ptr<library> open(device_kind device, const extents& of = lattice) {
   const auto world = communicator::world();
   library_options options;
-  options.threads = 2;
+  options.threads = 1;
   options.ranks.wait = wait_mode::block;  // there may be more ranks than cores
   const lattice_geometry geometry(of, legal_grids(of, world.size()).back(), world.rank());
   return (device == device_kind::cpu ? cpu::this_platform() : gpu::this_platform()).open(geometry, world, options);
