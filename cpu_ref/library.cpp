@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "common/host_memory.hpp"
@@ -12,6 +13,7 @@
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
+#include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/machine_speed.hpp"
@@ -21,13 +23,14 @@ namespace plaquette::cpu {
 
 namespace {
 
-class links_of_cpu final : public link_field {
+class links_of_cpu final : public link_field_of<gauge_configuration> {
  public:
   links_of_cpu(gauge_configuration links, const communicator& comm)
       : links_(std::move(links)), comm_(comm), updater_(links_.geometry(), comm) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
+    note_move();
     if (!keeps_links_of_sweep(links_.geometry())) {
       const stop_question none(nullptr);  // a sweep ends soon
       return updater_.combined_sweep(links_, action, plan, seed, number);
@@ -40,13 +43,32 @@ class links_of_cpu final : public link_field {
       throw;
     }
   }
-  void smear(const stout_smearing& smearing) override { links_ = stout_smeared(links_, smearing, comm_); }
+  void smear(const stout_smearing& smearing) override {
+    note_move();
+    links_ = stout_smeared(links_, smearing, comm_);
+  }
   plaquettes measure() override { return measure_plaquettes(links_, comm_); }
   const gauge_configuration& on_host() override { return links_; }
-  gauge_configuration take() override { return std::move(links_); }
+  gauge_configuration take() override {
+    note_move();
+    return std::move(links_);
+  }
+  void snapshot() override {
+    if (!kept_)
+      kept_.emplace(links_);
+    else
+      assign(*kept_, links_);
+  }
+  void restore() override {
+    require_snapshot(kept_.has_value());
+    note_move();
+    assign(links_, *kept_);
+  }
+  const gauge_configuration& links() const override { return links_; }
 
  private:
   gauge_configuration links_;
+  std::optional<gauge_configuration> kept_{};
   communicator comm_;
   heatbath_updater updater_;
 };

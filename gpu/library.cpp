@@ -20,6 +20,7 @@
 #include "gpu/dg/dg_solver.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/gauge/heatbath.hpp"
+#include "gpu/gauge/link_arithmetic.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
 #include "gpu/halo/transfer_times.hpp"
@@ -31,18 +32,20 @@ namespace plaquette::gpu {
 
 namespace {
 
-class links_of_gpu final : public link_field {
+class links_of_gpu final : public link_field_of<gauge_configuration> {
  public:
   links_of_gpu(context ctx, gauge_configuration links)
       : context_(std::move(ctx)), links_(std::move(links)), updater_(context_) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
+    note_move();
     host_.reset();
     updater_.combined_sweep(links_, action, plan, seed, number);
     context_.queue().synchronize();
   }
   void smear(const stout_smearing& smearing) override {
+    note_move();
     host_.reset();
     links_ = stout_smeared(links_, smearing);
     context_.queue().synchronize();
@@ -54,13 +57,28 @@ class links_of_gpu final : public link_field {
   }
   plaquette::gauge_configuration take() override {
     on_host();
+    note_move();
     return *std::exchange(host_, std::nullopt);
   }
+  void snapshot() override {
+    if (!kept_)
+      kept_.emplace(copy_of(links_));
+    else
+      assign(*kept_, links_);
+  }
+  void restore() override {
+    require_snapshot(kept_.has_value());
+    note_move();
+    host_.reset();
+    assign(links_, *kept_);
+  }
+  const gauge_configuration& links() const override { return links_; }
 
  private:
   context context_;
   gauge_configuration links_;
   heatbath_updater updater_;
+  std::optional<gauge_configuration> kept_{};
   std::optional<plaquette::gauge_configuration> host_;  ///< none after a change
 };
 

@@ -31,6 +31,7 @@
 #include "common/lattice/geometry.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
+#include "common/solvers/link_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "common/solvers/propagator_solver.hpp"
@@ -127,24 +128,6 @@ struct launch_seconds {
 
 // ---- Links
 
-/// A gauge configuration that lives on the device of a library and changes there. One caller at a time.
-class link_field {
- public:
-  virtual ~link_field() = default;
-
-  /// Makes a sweep as cpu::heatbath_updater does. Collective; it is done when it returns. If a `stop_point` throws, the
-  /// links are those before it.
-  virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
-                              std::uint64_t number) = 0;
-  /// Makes stout smearing. Collective; it is done when it returns.
-  virtual void smear(const stout_smearing& smearing) = 0;
-  virtual plaquettes measure() = 0;
-  /// Returns the links on the host, ghosts filled; good until they change.
-  virtual const gauge_configuration& on_host() = 0;
-  /// Returns the same, to keep; nothing is left here.
-  virtual gauge_configuration take() = 0;
-};
-
 /// Returns whether a sweep on a CPU takes so long that it can be stopped. It then holds the links as they were, too.
 inline bool keeps_links_of_sweep(const lattice_geometry& geometry) {
   return geometry.local_volume() >= sites_between_stops;
@@ -190,6 +173,13 @@ class library {
   std::unique_ptr<vector_operator> make_vector_operator(links_pointer links,
                                                         const vector_operator_settings& settings) const {
     return marked(new_vector_operator(std::move(links), settings));
+  }
+  /// From links that move: `vector_operator::follow` brings the operator to them.
+  std::unique_ptr<vector_operator> make_vector_operator(link_field& links,
+                                                        const vector_operator_settings& settings) const {
+    auto made = make_vector_operator(std::make_shared<const gauge_configuration>(links.on_host()), settings);
+    made->follow(links);
+    return made;
   }
 
   // Solvers. Links of the host have their ghosts filled; a GPU copies them. A solver throws input_error for settings

@@ -9,6 +9,7 @@
 #include "common/algorithms/precision.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/solvers/library_part.hpp"
+#include "common/solvers/link_field.hpp"
 #include "common/solvers/vectors.hpp"
 
 namespace plaquette {
@@ -38,13 +39,20 @@ class vector_operator : public library_part {
   virtual ~vector_operator() = default;
 
   virtual const vector_operator_settings& settings() const = 0;
-  /// Applies it to all columns. Collective. Throws input_error unless y and x are different vectors of one shape, of
-  /// the library and the precision of this operator, on all or on even sites, and mu is for as many columns.
+  /// Takes the links as they are now, in the memory of those before. Collective. Throws input_error for links of
+  /// another library or lattice.
+  void follow(const link_field& links);
+  /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, and unless y
+  /// and x are different vectors of one shape, of the library and the precision of this operator, on all or on even
+  /// sites, and mu is for as many columns.
   /// \param y  is not read
   void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
 
  private:
+  virtual void follow_checked(const link_field& links) = 0;
   virtual void apply_checked(vectors& y, const vectors& x, const operator_form& form) const = 0;
+
+  followed_links followed_;
 };
 
 }  // namespace plaquette

@@ -10,6 +10,7 @@
 
 #include "common/algorithms/batch.hpp"
 #include "common/lattice/dirac_operator.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/vector_operator.hpp"
@@ -37,6 +38,18 @@ class vector_operator_of final : public vector_operator {
   const vector_operator_settings& settings() const override { return settings_; }
 
  private:
+  void follow_checked(const link_field& handle) override {
+    const auto& u =
+        links_behind<std::remove_cvref_t<decltype(Backend::links_of(std::declval<const links&>()))>>(handle);
+    require_same_lattice(geometry_of(u), full_->hopping().get_context().geometry(), "links", "an operator on ");
+    full_->follow(u);
+  }
+  static const lattice_geometry& geometry_of(const auto& u) {
+    if constexpr (requires { u.get_context(); })
+      return u.get_context().geometry();
+    else
+      return u.geometry();
+  }
   void apply_checked(vectors& y, const vectors& x, const operator_form& form) const override {
     field& out = field_of<field>(y);
     const field& in = field_of<field>(x);

@@ -30,8 +30,14 @@ void require_pair(const vectors& to, const vectors& from, const library_part& pa
 
 }  // namespace
 
+void vector_operator::follow(const link_field& links) {
+  follow_checked(links);
+  followed_.note(links);
+}
+
 void vector_operator::apply(vectors& y, const vectors& x, const operator_form& form) const {
   require_pair(y, x, *this, "this operator", settings().numbers);
+  followed_.require_current("this operator");
   operator_form of_columns = form;
   of_columns.mu = one_a_column(form.mu, x.columns(), "mu");
   apply_checked(y, x, of_columns);

@@ -502,6 +502,37 @@ TEST_P(library_test, VectorsOfAnotherLibraryAreRefused) {
   EXPECT_THAT(message_of([&] { of_nobody->solve(here, {}); }), HasSubstr("no library made this solver"));
 }
 
+TEST_P(library_test, OperatorsFollowLinksThatMove) {
+  const auto moving = on->import_links(*links);
+  const auto a = on->make_vector_operator(*moving, {.action = action});
+  const vectors x = drawn_vectors({2, site_subset::even, precision::double_});
+  vectors y = poisoned(x.shape()), first = x.like();
+  a->apply(first, x);
+  EXPECT_THAT(message_of([&] { moving->restore(); }), HasSubstr("expected a snapshot"));
+  moving->snapshot();
+  moving->combined_sweep({.beta = 5.5}, {}, 3, 1);
+  EXPECT_EQ(moving->moves(), 1);
+  EXPECT_THAT(message_of([&] { a->apply(y, x); }), HasSubstr("follows move 0 of its links, which have made 1"));
+  a->follow(*moving);
+  a->apply(y, x);
+  const auto made_now =
+      on->make_vector_operator(std::make_shared<const gauge_configuration>(moving->on_host()), {.action = action});
+  vectors wanted = x.like();
+  made_now->apply(wanted, x);
+  wanted.add(-1.0, y);
+  for (const double square : wanted.norm2()) EXPECT_EQ(square, 0.0);
+  moving->restore();
+  EXPECT_THAT(message_of([&] { a->apply(y, x); }), HasSubstr("which have made 2"));
+  a->follow(*moving);
+  a->apply(y, x);
+  y.add(-1.0, first);
+  for (const double square : y.norm2()) EXPECT_EQ(square, 0.0);
+  const auto longer = open(GetParam(), {4, 6, 2, 12});
+  EXPECT_THAT(message_of([&] { a->follow(*longer->make_links({}, 1)); }), HasSubstr("links on a lattice"));
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  EXPECT_THAT(message_of([&] { a->follow(*other->make_links({}, 1)); }), HasSubstr("found those of another"));
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Links that live on the device of a library and change there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/error.hpp"
+#include "common/lattice/gauge_action.hpp"
+#include "common/lattice/site_field.hpp"
+#include "common/lattice/stout_smearing.hpp"
+
+namespace plaquette {
+
+/// A gauge configuration that lives on the device of a library and changes there. It counts how often it moved, so that
+/// what was made from it can tell that it has to follow. One caller at a time.
+class link_field {
+ public:
+  link_field() = default;
+  link_field(const link_field&) = delete;
+  link_field& operator=(const link_field&) = delete;
+  virtual ~link_field() = default;
+
+  /// Makes a sweep as cpu::heatbath_updater does. Collective; it is done when it returns. If a `stop_point` throws, the
+  /// links are those before it.
+  virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
+                              std::uint64_t number) = 0;
+  /// Makes stout smearing. Collective; it is done when it returns.
+  virtual void smear(const stout_smearing& smearing) = 0;
+  virtual plaquettes measure() = 0;
+  /// Returns the links on the host, ghosts filled; good until they change.
+  virtual const gauge_configuration& on_host() = 0;
+  /// Returns the same, to keep; nothing is left here.
+  virtual gauge_configuration take() = 0;
+
+  /// Keeps the links as they are now, for `restore`: in memory that the first call takes.
+  virtual void snapshot() = 0;
+  /// Brings the kept links back, which is a move. Throws input_error if none were kept.
+  virtual void restore() = 0;
+
+  /// Returns how often the links moved.
+  std::int64_t moves() const { return *moves_; }
+  /// Returns where that is counted; it outlives the links.
+  std::shared_ptr<const std::int64_t> move_count() const { return moves_; }
+
+ protected:
+  void note_move() { ++*moves_; }
+  static void require_snapshot(bool is_there) {
+    if (!is_there) throw input_error("links: expected a snapshot before they are restored, found none");
+  }
+
+ private:
+  std::shared_ptr<std::int64_t> moves_ = std::make_shared<std::int64_t>(0);
+};
+
+/// The same with the links as a library has them.
+template <class Links>
+class link_field_of : public link_field {
+ public:
+  virtual const Links& links() const = 0;
+};
+
+/// Returns the links behind a handle. Throws input_error if they are of another kind of library.
+template <class Links>
+const Links& links_behind(const link_field& handle) {
+  const auto* known = dynamic_cast<const link_field_of<Links>*>(&handle);
+  if (known == nullptr) throw input_error("links: expected those of this library, found those of another");
+  return known->links();
+}
+
+/// What was made from links and the moves that it has followed.
+class followed_links {
+ public:
+  /// Notes that these links were followed, as they are now.
+  void note(const link_field& links) {
+    count_ = links.move_count();
+    followed_ = *count_;
+  }
+  /// Throws input_error if the links have moved since.
+  /// \param whose  "this operator"
+  void require_current(const std::string& whose) const {
+    if (count_ != nullptr && *count_ != followed_)
+      throw input_error(whose + " follows move " + std::to_string(followed_) + " of its links, which have made " +
+                        std::to_string(*count_) + ": call follow(links) first");
+  }
+
+ private:
+  std::shared_ptr<const std::int64_t> count_{};
+  std::int64_t followed_ = 0;
+};
+
+}  // namespace plaquette
