@@ -42,9 +42,9 @@ class vector_operator : public library_part {
   /// Takes the links as they are now, in the memory of those before. Collective. Throws input_error for links of
   /// another library or lattice.
   void follow(const link_field& links);
-  /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, and unless y
-  /// and x are different vectors of one shape, of the library and the precision of this operator, on all or on even
-  /// sites, and mu is for as many columns.
+  /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, or if mu is
+  /// neither one number nor one a column. The two vectors are different ones of one shape, on all or on even sites.
+  /// They are of this operator's library and precision; others are refused by the same error.
   /// \param y  is not read
   void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
 

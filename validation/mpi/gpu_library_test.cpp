@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Vectors of a library against numbers of the host and the textbook operator, on one rank and on several: the CPU
-/// library and the CUDA library by the same lines.
+/// Vectors of a library against numbers of the host and the textbook operator, on one rank and on several. The same
+/// lines test the CPU library and the CUDA library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,7 +172,7 @@ struct library_test : testing::TestWithParam<device_kind> {
 
 /// Numbers in and out of a precision: a rounding relative to the largest number of a site.
 double rounding(precision p) { return 8.0 * unit_roundoff(p); }
-/// An application adds about 100 numbers a row, of either sign: less than 20 roundings of its inputs, and the same of
+/// An application adds about 100 numbers a row, of either sign: less than 20 roundings of its inputs. As many come from
 /// the links, whose norms are 1.
 double rounding_of_operator(precision p) { return 40.0 * unit_roundoff(p); }
 
