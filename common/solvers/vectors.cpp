@@ -26,7 +26,7 @@ std::string to_string(const vectors_shape& shape) {
          " sites in " + name(shape.numbers) + " precision";
 }
 
-std::vector<complex<double>> column_numbers::of_columns(int columns) const {
+std::vector<complex<double>> numbers_of_columns::of_columns(int columns) const {
   require_count(numbers_.size(), columns, "factors of vectors");
   return numbers_.size() == 1 ? std::vector(static_cast<std::size_t>(columns), numbers_[0]) : numbers_;
 }
@@ -103,8 +103,8 @@ void vectors::copy_columns(int to, const vectors& u, int from, int count) {
                       " overlap: expected others");
   body().take_columns(to, u.body(), from, count);
 }
-void vectors::scale(const column_numbers& a) { body().multiply(a.of_columns(shape_.columns)); }
-void vectors::add(const column_numbers& a, const vectors& u) {
+void vectors::scale(const numbers_of_columns& a) { body().multiply(a.of_columns(shape_.columns)); }
+void vectors::add(const numbers_of_columns& a, const vectors& u) {
   require_partner(u, "a linear combination");
   auto numbers = a.of_columns(shape_.columns);
   if (&u != this) return body().add_multiple(numbers, u.body());

@@ -39,11 +39,11 @@ struct vectors_shape {
 std::string to_string(const vectors_shape& shape);
 
 /// Numbers that columns are multiplied by: one for all, or one a column.
-class column_numbers {
+class numbers_of_columns {
  public:
-  column_numbers(double for_all) : numbers_{{for_all, 0.0}} {}
-  column_numbers(complex<double> for_all) : numbers_{for_all} {}
-  column_numbers(std::vector<complex<double>> one_a_column) : numbers_(std::move(one_a_column)) {}
+  numbers_of_columns(double for_all) : numbers_{{for_all, 0.0}} {}
+  numbers_of_columns(complex<double> for_all) : numbers_{for_all} {}
+  numbers_of_columns(std::vector<complex<double>> one_a_column) : numbers_(std::move(one_a_column)) {}
 
   /// Returns as many numbers as there are columns. Throws input_error if there is neither one nor one a column.
   std::vector<complex<double>> of_columns(int columns) const;
@@ -122,9 +122,9 @@ class vectors {
   /// Copies columns from, from + 1, ... of u to columns to, to + 1, ...; of one precision.
   void copy_columns(int to, const vectors& u, int from, int count);
   /// Multiplies each column by a number.
-  void scale(const column_numbers& a);
+  void scale(const numbers_of_columns& a);
   /// Adds a u, of one precision.
-  void add(const column_numbers& a, const vectors& u);
+  void add(const numbers_of_columns& a, const vectors& u);
   /// Multiplies by gamma_5.
   void rotate_by_gamma_5();
   /// Returns <this, u> of each column, this one conjugated; of one precision.

@@ -45,9 +45,9 @@ bool is_of(const known_plaquette& known, const hybrid_action& action, const exte
     return false;
   if (!action.quarks) return true;
   const fermion_action& quark = action.quarks->action;
-  bool is_the_same = action.quarks->pairs == 1 && std::abs(quark.kappa() - known.kappa) < 1e-12 &&
-                     quark.clover_spatial == known.csw && quark.clover_temporal == known.csw &&
-                     quark.anisotropy == 1.0 && quark.nu == 1.0;
+  bool is_the_same = action.quarks->pairs == 1 && action.quarks->twisted_mass == 0.0 &&
+                     std::abs(quark.kappa() - known.kappa) < 1e-12 && quark.clover_spatial == known.csw &&
+                     quark.clover_temporal == known.csw && quark.anisotropy == 1.0 && quark.nu == 1.0;
   for (int mu = 0; mu < dimensions; ++mu)
     is_the_same = is_the_same && quark.boundary_phase[mu] == complex<double>{mu == 3 ? -1.0 : 1.0, 0.0};
   return is_the_same;
