@@ -31,8 +31,8 @@ class moving_hierarchy {
   using half_system = typename Backend::template schur_wilson_clover<half>;
 
  public:
-  /// \param links    shared with whoever moves them
-  /// \param full     follows the links, by whoever moves them
+  /// \param links    shared with the caller, who moves them
+  /// \param full     the caller lets it follow the links
   /// \param in_half  Mhat that the finest lattice relaxes with, which follows too; null: in single
   /// \param columns  of the widest batch
   moving_hierarchy(const context& ctx, const typename Backend::links& links, const fermion_action& action,

@@ -133,7 +133,7 @@ class quark_systems {
     const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
     const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;
     const twisted_complement w(complement(k), quarks().mu(k));
-    // What judges ask for, to tolerances of their own, leaves the hierarchy of the trajectory as it is.
+    // Forces of a judge, to a tolerance of their own, leave the hierarchy of the trajectory as it is.
     const bool ages = tolerance == 0.0 && solver_of(k).method == factor_solver::kind::multigrid;
     if (ages) hierarchy_->renew_if_slow();
     const bool is_plain = is_last || quarks().is_normal();  // solves for W^-1 gamma_5 phi, not for phi + X

@@ -107,7 +107,7 @@ class multigrid_library : public multigrid_lattices {
   /// \param links  with ghosts filled
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action)
       : multigrid_library(ctx, links, action, std::make_shared<const wilson_clover<float>>(ctx, *links, action)) {}
-  /// Takes an operator that is there. If links change, whoever changes them lets it follow.
+  /// Takes an operator that is there. A caller who changes the links lets it follow.
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action,
                     std::shared_ptr<const wilson_clover<float>> full)
       : multigrid_lattices(ctx),

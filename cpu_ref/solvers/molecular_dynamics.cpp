@@ -33,7 +33,7 @@ struct cpu_hmc_backend : multigrid_backend {
     return copy;
   }
   static gauge_configuration to_host(const gauge& links, const context&) { return links; }
-  /// Has no owner: whoever asks lives shorter than the links.
+  /// Has no owner: the links must outlive it.
   static links shared(const gauge& u) { return {std::shared_ptr<const void>(), &u}; }
   static gauge copy_of(const gauge& links) { return links; }
   static void assign(gauge& to, const gauge& from) { cpu::assign(to, from); }

@@ -43,7 +43,7 @@ class multigrid_library {
                     reconstruct stored = reconstruct::none)
       : multigrid_library(ctx, links, action,
                           std::make_shared<const wilson_clover<float>>(ctx, links, action, stored)) {}
-  /// Takes an operator that is there. If links change, whoever changes them lets it follow.
+  /// Takes an operator that is there. A caller who changes the links lets it follow.
   /// \param links  shared
   multigrid_library(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     std::shared_ptr<const wilson_clover<float>> full)

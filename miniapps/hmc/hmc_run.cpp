@@ -301,8 +301,8 @@ double in_pages(double bytes) {
   return bytes < page ? bytes : page * std::ceil(bytes / page);
 }
 
-/// Bytes of multigrid at the peak of its set-up: null vectors (those of all stages, new ones, and in 16 bits), coarse
-/// matrices of 4^4 aggregates before and after, and the vectors of a solver of 12 columns.
+/// Bytes of multigrid at the peak of its set-up. These are null vectors (of all stages, new ones, and in 16 bits),
+/// coarse matrices of 4^4 aggregates before and after, and the vectors of a solver of 12 columns.
 double bytes_of_hierarchy(double sites) {
   constexpr double vectors = 24.0, spinor = 12.0 * sizeof(complex<float>), matrix = 4.0 * vectors * vectors;
   return sites *
@@ -311,7 +311,7 @@ double bytes_of_hierarchy(double sites) {
 
 /// Bytes of what lives on the device: links, those of the start, momenta, a force, leaves, operators, vectors.
 /// \param gauge      of four matrices a site
-/// \param own_blocks whether A and A^-1 in double stand beside those of the operator
+/// \param own_blocks whether A and A^-1 in double are kept twice, here and in the operator
 double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites, bool own_blocks) {
   double bytes = (displaces ? 5.0 : 4.0) * gauge;
   if (!action.quarks) return bytes;

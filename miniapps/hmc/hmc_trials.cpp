@@ -24,8 +24,8 @@ double price_of(precision inner, bool on_gpu) {
   return inner == precision::single ? 0.50 : 1.0;
 }
 
-/// What a cycle of multigrid takes beside the relaxation on the finest lattice, as a multiple of it: as was measured at
-/// 32^3x64 on a GPU, whose coarse lattices wait for each other, and at 16^3x32 on a CPU.
+/// Returns the time of a whole cycle of multigrid as a multiple of its relaxation on the finest lattice. The number of
+/// a GPU was measured at 32^3x64; that of a CPU is a guess.
 double price_of_coarse_lattices(bool on_gpu) { return on_gpu ? 2.7 : 1.6; }
 
 /// Applications of Mhat in double that a set-up of multigrid takes the time of. A trajectory makes one.
