@@ -121,7 +121,8 @@ struct invert_positive_blocks {
   }
 };
 
-/// Inverts the block of one site and chirality, and counts those that have no inverse.
+/// Inverts the block of one site and chirality if it is not positive, and counts blocks without an inverse. Positive
+/// ones stay as invert_positive_blocks left them, so that a block has the same bits on any grid of ranks.
 struct invert_blocks {
   clover_configuration::pointer to;
   clover_configuration::const_pointer from;
@@ -130,10 +131,14 @@ struct invert_blocks {
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int chirality, double (&sums)[1]) const {
     const auto [parity, i] = site_of_loop(order, n);
+    unsigned char& flag = singular[chirality * 2 * static_cast<std::int64_t>(order.sites) + n];
+    flag = 0;
+    hermitian_6x6 block = from.load(parity, i, chirality);
+    if (invert_positive(block)) return;
     gauss_jordan_6x6 elimination(from.load(parity, i, chirality));
     const bool regular = elimination.invert();
     to.store(parity, i, chirality, elimination.result());
-    singular[chirality * 2 * static_cast<std::int64_t>(order.sites) + n] = regular ? 0 : 1;
+    flag = regular ? 0 : 1;
     sums[0] += regular ? 0.0 : 1.0;
   }
 };

@@ -378,6 +378,13 @@ class drifting_solver final : public propagator_solver {
   double true_tolerance = 0.0;
 
  private:
+  // Programs solve for their own sources.
+  bool solves_even_systems() const override { return false; }
+  precision numbers_of_solutions() const override { return precision::double_; }
+  schur_report solve_checked(vectors&, const vectors&, const stopping_rule&, const vector_system&) override {
+    throw std::logic_error("no vectors");
+  }
+
   propagator_solver& sound_;
 };
 

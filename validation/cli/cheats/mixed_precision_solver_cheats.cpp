@@ -132,6 +132,13 @@ class faulty_solver final : public propagator_solver {
   std::string halo_policy() const override { return honest_->halo_policy(); }
 
  private:
+  // Programs solve for their own sources.
+  bool solves_even_systems() const override { return false; }
+  precision numbers_of_solutions() const override { return precision::double_; }
+  schur_report solve_checked(vectors&, const vectors&, const stopping_rule&, const vector_system&) override {
+    throw std::logic_error("no vectors");
+  }
+
   void catch_up() const {
     if (is_put_off_) honest_->solve(rule_, parameters_);
     is_put_off_ = false;

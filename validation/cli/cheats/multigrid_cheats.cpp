@@ -19,6 +19,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -111,6 +112,13 @@ class cheating_solver final : public multigrid_solver {
   }
 
  private:
+  // Programs solve for their own sources.
+  bool solves_even_systems() const override { return false; }
+  precision numbers_of_solutions() const override { return precision::double_; }
+  schur_report solve_checked(vectors&, const vectors&, const stopping_rule&, const vector_system&) override {
+    throw std::logic_error("no vectors");
+  }
+
   struct remembered {
     multigrid_solve_report solve;
     std::vector<spinor_configuration> x;
