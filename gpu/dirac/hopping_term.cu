@@ -102,22 +102,22 @@ struct pack_links_of_site {
   }
 };
 
-/// The links U_mu(x - mu) that lead to the lower face of direction mu of the rank above, for its sites x of one parity.
-template <class T>
-struct pack_links_to_next_rank {
-  gauge_configuration::const_pointer from;
+/// Copies the packed links U_mu(x - mu) that lead to the lower face of direction mu of the rank above, for its sites x
+/// of one parity. To pack them again in another kernel might give other last bits.
+struct take_links_to_next_rank {
+  const std::byte* from;  ///< packed links of the sites of the other parity
   std::byte* to;
   face_order faces;
   int mu, parity;
   std::int32_t last;  ///< of x[mu]
-  link_packing<T> packing;
+  int bytes;          ///< of a link
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
     const auto f = static_cast<std::int32_t>(index);
-    const int own_parity = 1 - parity;
-    const std::int32_t i = faces.box.index(faces.coordinate_of(mu, last, own_parity, f));
-    packing.write(to + static_cast<std::int64_t>(f / lanes) * lanes * link_bytes<T>(packing.stored), f % lanes,
-                  from.load(own_parity, i, mu));
+    const std::int32_t i = faces.box.index(faces.coordinate_of(mu, last, 1 - parity, f));
+    const std::int64_t of_link = std::int64_t{lanes} * bytes;
+    copy_packed(to + f / lanes * of_link, f % lanes, from + (std::int64_t{i / lanes} * dimensions + mu) * of_link,
+                i % lanes, bytes);
   }
 };
 
@@ -178,7 +178,7 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
 }
 
 template <class T>
-void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
+void hopping_term<T>::pack_ghost_links(const gauge_configuration& /*links*/) {
   const queue& q = context_.queue();
   const face_order faces{context_.order()};
   for (int mu = 0; mu < dimensions; ++mu) {
@@ -189,13 +189,9 @@ void hopping_term<T>::pack_ghost_links(const gauge_configuration& links) {
     fill_bytes(q, buffer.get(), 0, 2 * side);
     for (int p = 0; p < 2; ++p)
       for_each_index(q, faces.sites(mu),
-                     pack_links_to_next_rank<T>{links.sites(),
-                                                buffer.get() + static_cast<std::size_t>(p) * parity_bytes,
-                                                faces,
-                                                mu,
-                                                p,
-                                                context_.order().length[mu] - 1,
-                                                {stored_}},
+                     take_links_to_next_rank{links_.get() + (1 - p) * parity_bytes_,
+                                             buffer.get() + static_cast<std::size_t>(p) * parity_bytes, faces, mu, p,
+                                             context_.order().length[mu] - 1, link_bytes<T>(stored_)},
                      128);
     const std::byte* const come = exchange_with_neighbours(context_, mu, buffer.get(), side);
     for (int p = 0; p < 2; ++p)

@@ -45,4 +45,22 @@ PLAQUETTE_HOST_DEVICE inline void store_packed(std::byte* block, int lane, const
     *reinterpret_cast<std::uint32_t*>(after + (rest >= 2 ? lanes * 8 : 0) + lane * 4) = word[words - 1];
 }
 
+/// Copies the numbers of a lane as they are.
+/// \param bytes  of them, a multiple of 4
+PLAQUETTE_HOST_DEVICE inline void copy_packed(std::byte* to, int to_lane, const std::byte* from, int from_lane,
+                                              int bytes) {
+  const int chunks = bytes / chunk_bytes, rest = bytes % chunk_bytes;
+  for (int c = 0; c < chunks; ++c)
+    store_chunk(to + (c * lanes + to_lane) * chunk_bytes, load_chunk(from + (c * lanes + from_lane) * chunk_bytes));
+  std::int32_t after = chunks * lanes * chunk_bytes;
+  if (rest >= 8) {
+    *reinterpret_cast<std::uint64_t*>(to + after + to_lane * 8) =
+        *reinterpret_cast<const std::uint64_t*>(from + after + from_lane * 8);
+    after += lanes * 8;
+  }
+  if (rest % 8 != 0)
+    *reinterpret_cast<std::uint32_t*>(to + after + to_lane * 4) =
+        *reinterpret_cast<const std::uint32_t*>(from + after + from_lane * 4);
+}
+
 }  // namespace plaquette::gpu
