@@ -85,7 +85,6 @@ class molecular_dynamics_of final : public molecular_dynamics {
   void set_links(const gauge_configuration& links) override {
     Backend::assign(links_, Backend::of_host(links, context_));
     ++moves_;
-    if (systems_) systems_->begin_trajectory(trajectory_);
   }
   gauge_configuration links() const override { return Backend::to_host(links_, context_); }
   gauge_configuration links_of_start() const override { return Backend::to_host(start_, context_); }
@@ -98,8 +97,12 @@ class molecular_dynamics_of final : public molecular_dynamics {
     momenta_of_start_.reset();
     Backend::assign(start_, links_);
     Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
-    if (systems_) systems_->begin_trajectory(trajectory);
-    if (systems_) systems_->forget();
+    if (systems_) {
+      systems_->begin_trajectory(trajectory);
+      systems_->forget();
+      follow_links();
+      systems_->make_whole();
+    }
     for (int k = 0; k < std::ssize(factors_); ++k) draw_pseudofermion(k);
   }
 

@@ -101,7 +101,11 @@ class quark_systems {
     for (chronology<field>& past : past_) past.clear();
     uses_past_ = true;
   }
-  /// Lets solves of forces begin with forecasts and be kept for them, or not.
+  /// Makes the hierarchy of multigrid, if there is none, on the links that were followed last.
+  void make_whole() {
+    if (hierarchy_) hierarchy_->cycle();
+  }
+  /// Lets solves of forces begin with forecasts and be kept for them, and count for the age of the hierarchy, or not.
   void use_past(bool use) { uses_past_ = use; }
   /// Notes that links move for a time of the trajectory.
   void note_drift(double time) {
@@ -133,8 +137,8 @@ class quark_systems {
     const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
     const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;
     const twisted_complement w(complement(k), quarks().mu(k));
-    // Forces of a judge, to a tolerance of their own, leave the hierarchy of the trajectory as it is.
-    const bool ages = tolerance == 0.0 && solver_of(k).method == factor_solver::kind::multigrid;
+    // Forces that a judge asks for leave the hierarchy of the trajectory as it is.
+    const bool ages = uses_past_ && solver_of(k).method == factor_solver::kind::multigrid;
     if (ages) hierarchy_->renew_if_slow();
     const bool is_plain = is_last || quarks().is_normal();  // solves for W^-1 gamma_5 phi, not for phi + X
     field b = like(phi);
