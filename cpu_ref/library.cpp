@@ -109,7 +109,7 @@ device_facts facts_of_cpu() {
 class library_of_cpu final : public library {
  public:
   library_of_cpu(const lattice_geometry& geometry, const communicator& comm, int threads)
-      : library(facts_of_cpu(), geometry, comm), threads_(threads), vectors_(new_context()) {}
+      : library(facts_of_cpu(), geometry, comm), threads_(threads) {}
 
   std::unique_ptr<link_field> import_links(gauge_configuration links) const override {
     return std::make_unique<links_of_cpu>(std::move(links), comm());
@@ -156,12 +156,17 @@ class library_of_cpu final : public library {
 
  private:
   context new_context() const { return {geometry(), comm(), threads_}; }
+  /// Made at the first call: it takes memory.
+  const context& context_of_vectors() const {
+    if (!vectors_) vectors_.emplace(new_context());
+    return *vectors_;
+  }
 
   std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const override {
-    return cpu::make_vectors(vectors_, shape);
+    return cpu::make_vectors(context_of_vectors(), shape);
   }
   std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const override {
-    return cpu::copy_vectors(vectors_, of);
+    return cpu::copy_vectors(context_of_vectors(), of);
   }
   std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
                                                        const vector_operator_settings& settings) const override {
@@ -177,7 +182,7 @@ class library_of_cpu final : public library {
   }
 
   int threads_;
-  context vectors_;  ///< of all vectors; threads may share its memory
+  mutable std::optional<context> vectors_{};  ///< of all vectors; threads may share its memory
 };
 
 class platform_of_cpu final : public platform {
