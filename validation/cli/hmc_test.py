@@ -133,7 +133,7 @@ class Multigrid(HmcTest):
     """The hierarchy is made on the links of each trajectory's start and ages from there."""
     CHAIN = replaced(QUARKS, "--lattice", "4x4x4x8", "--csw", "1.76", "--kappa", "0.138", "--beta", "5.6", "--start",
                      "heatbath:5.6:20", "--tau", "1", "--integrator",
-                     "omelyan:4(light,heavy,det) force-gradient:2(gauge)")
+                     "omelyan:4(light,heavy,det) force-gradient:2(gauge)", "--cg-force-tolerance", "1e-8")
 
     def chain(self, name, *arguments, **options):
         return self.made(*self.CHAIN, "--history", self.path(name), *arguments, **options)
@@ -144,7 +144,7 @@ class Multigrid(HmcTest):
         self.chain("part.csv", *by_multigrid, "--trajectories", 1, "--store", self.path("store"))
         self.chain("rest.csv", *by_multigrid, "--trajectories", 2, "--store", self.path("store"))
         self.assertEqual(self.numbers("rest.csv"), self.numbers("whole.csv"))
-        self.chain("cg.csv", "--solvers", "cg-double", "--trajectories", 1, "--cg-force-tolerance", "1e-8")
+        self.chain("cg.csv", "--solvers", "cg-double", "--trajectories", 1)
         self.assertAlmostEqual(float(self.numbers("cg.csv")[1][1]), float(self.numbers("whole.csv")[1][1]), delta=1e-4)
         with open(self.path("whole.csv"), encoding="ascii") as file:
             for row in csv.DictReader(file):
