@@ -137,9 +137,10 @@ class quark_systems {
     const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
     const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;
     const twisted_complement w(complement(k), quarks().mu(k));
-    // Forces that a judge asks for leave the hierarchy of the trajectory as it is.
-    const bool ages = uses_past_ && solver_of(k).method == factor_solver::kind::multigrid;
-    if (ages) hierarchy_->renew_if_slow();
+    // Forces for a judge do not age the hierarchy. With the tolerance of a trajectory they renew it as the next one
+    // would.
+    const bool by_multigrid = solver_of(k).method == factor_solver::kind::multigrid, ages = by_multigrid && uses_past_;
+    if (by_multigrid && tolerance == 0.0) hierarchy_->renew_if_slow();
     const bool is_plain = is_last || quarks().is_normal();  // solves for W^-1 gamma_5 phi, not for phi + X
     field b = like(phi);
     if (is_plain)
