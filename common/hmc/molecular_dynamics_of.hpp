@@ -99,7 +99,6 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::refresh_momenta(momenta_, action_.seed, trajectory, context_);
     if (systems_) {
       systems_->begin_trajectory(trajectory);
-      systems_->forget();
       follow_links();
       systems_->make_whole();
     }
@@ -112,7 +111,6 @@ class molecular_dynamics_of final : public molecular_dynamics {
     Backend::assign(momenta_, Backend::of_host(momenta, context_));
     momenta_of_start_.emplace(Backend::copy_of(momenta_));
     if (systems_) systems_->begin_trajectory(trajectory_);
-    if (systems_) systems_->forget();
     for (factor_state& f : factors_) {
       f.work = {};
       zero(f.phi);

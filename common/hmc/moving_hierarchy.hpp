@@ -46,8 +46,6 @@ class moving_hierarchy {
     parameters_.between_parts = [] { stop_point(stop_kind::late); };  // throws
   }
 
-  /// Returns the operator in single precision that the outer solver iterates with.
-  const auto& system() const { return *library_.system(); }
   const multigrid_parameters& parameters() const { return multigrid_ ? multigrid_->parameters() : parameters_; }
   hierarchy_work work() const { return work_; }
 

@@ -41,63 +41,37 @@ class quark_systems {
   using schur_type = twisted_wilson_clover_schur<typename Backend::template dirac_parts<T>>;
 
   /// \param links  whose memory stays theirs when they move
-  quark_systems(const context& ctx, const gauge& links, const hybrid_action& action)
-      : context_(ctx), action_(action), double_(ctx, links, *action.quarks, 0, reconstruct::none) {
+  quark_systems(const context& ctx, const gauge& links, const hybrid_action& action) : context_(ctx), action_(action) {
     const double distance = Backend::distance_from_su3(links, ctx);
-    const bool by_multigrid = action.has_multigrid();
-    for (const factor_solver& solver : action.solvers) {
-      if ((solver.inner == precision::single || by_multigrid) && !single_)
-        single_.emplace(ctx, links, *action.quarks, 0, Backend::template stored_reals<float>(distance));
-      if (solver.inner == precision::half && !half_)
-        half_.emplace(ctx, links, *action.quarks, 0, Backend::template stored_reals<half>(distance));
-    }
+    const int sets = quarks().has_mass_shifts() ? quarks().factors() : 1;
+    for (int w = 0; w < sets; ++w) sets_.push_back(make_set(links, w, distance));
     if (action.has_determinant()) {
-      diagonal_.emplace(Backend::blocks_behind(double_.full->diagonal(), ctx));
-      inverse_.emplace(Backend::blocks_behind(double_.full->inverse_diagonal(), ctx));
+      diagonal_.emplace(Backend::blocks_behind(sets_[0].in_double.full->diagonal(), ctx));
+      inverse_.emplace(Backend::blocks_behind(sets_[0].in_double.full->inverse_diagonal(), ctx));
       make_blocks(links);
-      follow_twist();
+      follow_twist(links);
     }
-    for (int w = 1; w < quarks().factors() && quarks().has_mass_shifts(); ++w) {
-      heavier_operators& heavier =
-          heavier_.emplace_back(operators<double>(ctx, links, *action.quarks, w, reconstruct::none));
-      if (single_)
-        heavier.single_.emplace(ctx, links, *action.quarks, w, Backend::template stored_reals<float>(distance));
-      if (half_) heavier.half_.emplace(ctx, links, *action.quarks, w, Backend::template stored_reals<half>(distance));
-      follow_twist(heavier, links, w);
-    }
-    if (by_multigrid) make_hierarchy(links);
+    if (action.has_multigrid()) make_hierarchy(links);
     if (action.forecasts > 0)
       past_.assign(2 * static_cast<std::size_t>(action.quarks->factors()), chronology<field>(action.forecasts));
   }
 
   void follow(const gauge& links) {
     if (diagonal_) make_blocks(links);
-    const auto all_follow = [&](const auto& of) {
-      if (diagonal_)
-        of.full->follow(links, *diagonal_, *inverse_);
-      else
-        of.full->follow(links);
-    };
-    all_follow(double_);
-    if (single_) all_follow(*single_);
-    if (half_) all_follow(*half_);
-    if (diagonal_) follow_twist();
-    for (int w = 1; w <= std::ssize(heavier_); ++w) {
-      heavier_operators& heavier = heavier_[static_cast<std::size_t>(w - 1)];
-      heavier.double_.full->follow(links);
-      if (heavier.single_) heavier.single_->full->follow(links);
-      if (heavier.half_) heavier.half_->full->follow(links);
-      follow_twist(heavier, links, w);
-    }
+    for (operator_set& set : sets_)
+      set.for_each([&](auto& one) {
+        if (diagonal_ && &set == &sets_.front())
+          one.full->follow(links, *diagonal_, *inverse_);
+        else
+          one.full->follow(links);
+      });
+    if (diagonal_) follow_twist(links);
   }
 
-  /// Begins a trajectory, or makes what follows independent of solves before.
+  /// Begins a trajectory: forgets earlier solutions and the hierarchy, and uses those to come.
   void begin_trajectory(std::uint64_t number) {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;  // seeds of trajectories are far from each other
     if (hierarchy_) hierarchy_->begin_trajectory(action_.seed + golden_ratio * (number + 1));
-  }
-  /// Forgets earlier solutions, and uses those to come.
-  void forget() {
     for (chronology<field>& past : past_) past.clear();
     uses_past_ = true;
   }
@@ -198,13 +172,18 @@ class quark_systems {
         : full(std::make_shared<full_type<T>>(ctx, links, quarks.action_of(w), stored)),
           schur({full, quarks.twisted_mass}, schur_kind::asymmetric) {}
   };
-  /// The same at a mass that is shifted.
-  struct heavier_operators {
-    operators<double> double_;
-    std::optional<operators<float>> single_{};
-    std::optional<operators<half>> half_{};
+  /// The same operators in double and in the precisions of the iterations.
+  struct operator_set {
+    operators<double> in_double;
+    std::optional<operators<float>> in_single{};
+    std::optional<operators<half>> in_half{};
 
-    explicit heavier_operators(operators<double> made) : double_(std::move(made)) {}
+    template <class Body>
+    void for_each(const Body& body) {
+      body(in_double);
+      if (in_single) body(*in_single);
+      if (in_half) body(*in_half);
+    }
   };
   /// W W^+ x = b, W x = b, W^+ x = b
   enum class system { squared, twisted, adjoint };
@@ -213,18 +192,27 @@ class quark_systems {
   /// Returns g of W_(k+1) - W_k = i g gamma_5.
   double gap(int k) const { return quarks().mu(k + 1) - quarks().mu(k); }
 
+  operator_set make_set(const gauge& links, int w, double distance_from_su3) const {
+    const auto has = [this](precision inner) {
+      return std::ranges::any_of(action_.solvers, [=](const factor_solver& s) { return s.inner == inner; });
+    };
+    operator_set set{operators<double>(context_, links, quarks(), w, reconstruct::none)};
+    if (has(precision::single) || action_.has_multigrid())
+      set.in_single.emplace(context_, links, quarks(), w, Backend::template stored_reals<float>(distance_from_su3));
+    if (has(precision::half))
+      set.in_half.emplace(context_, links, quarks(), w, Backend::template stored_reals<half>(distance_from_su3));
+    return set;
+  }
   /// Returns the operators in W_w, in one precision.
   template <class T>
   const operators<T>& of(int w) const {
-    const auto in = [](const auto& set) -> const operators<T>& {
-      if constexpr (std::is_same_v<T, double>)
-        return set.double_;
-      else if constexpr (std::is_same_v<T, float>)
-        return *set.single_;
-      else
-        return *set.half_;
-    };
-    return w == 0 || heavier_.empty() ? in(*this) : in(heavier_[static_cast<std::size_t>(w - 1)]);
+    const operator_set& set = sets_[quarks().has_mass_shifts() ? static_cast<std::size_t>(w) : 0];
+    if constexpr (std::is_same_v<T, double>)
+      return set.in_double;
+    else if constexpr (std::is_same_v<T, float>)
+      return *set.in_single;
+    else
+      return *set.in_half;
   }
 
   /// Makes (W_(k+1) - W_k) phi, of the last factor gamma_5 phi.
@@ -245,23 +233,16 @@ class quark_systems {
     Backend::add_to_diagonal(square, quarks().twisted_mass * quarks().twisted_mass);
     return square;
   }
-  void follow_twist() {
+  /// Gives the operators (A^2 + mu^2)^-1. There must be a clover term.
+  void follow_twist(const gauge& links) {
     if (quarks().twisted_mass == 0.0) return;
-    blocks inverse = Backend::make_blocks(context_);
-    Backend::invert(inverse, squared(*diagonal_));
-    double_.schur.parts().follow(inverse);
-    if (single_) single_->schur.parts().follow(inverse);
-    if (half_) half_->schur.parts().follow(inverse);
-    twisted_inverse_.emplace(Backend::commuting_product(*diagonal_, inverse));
-  }
-  void follow_twist(heavier_operators& heavier, const gauge& links, int w) {
-    if (quarks().twisted_mass == 0.0 || !action_.has_determinant()) return;
-    blocks a = Backend::make_blocks(context_), inverse = Backend::make_blocks(context_);
-    Backend::make_diagonal(a, links, quarks().action_of(w), context_);
-    Backend::invert(inverse, squared(a));
-    heavier.double_.schur.parts().follow(inverse);
-    if (heavier.single_) heavier.single_->schur.parts().follow(inverse);
-    if (heavier.half_) heavier.half_->schur.parts().follow(inverse);
+    blocks heavier = Backend::make_blocks(context_), inverse = Backend::make_blocks(context_);
+    for (int w = 0; w < std::ssize(sets_); ++w) {
+      if (w > 0) Backend::make_diagonal(heavier, links, quarks().action_of(w), context_);
+      Backend::invert(inverse, squared(w == 0 ? *diagonal_ : heavier));
+      sets_[static_cast<std::size_t>(w)].for_each([&](auto& one) { one.schur.parts().follow(inverse); });
+      if (w == 0) twisted_inverse_.emplace(Backend::commuting_product(*diagonal_, inverse));
+    }
   }
   /// Makes A and A^-1 in double, once for the operators of all precisions and for the determinant.
   void make_blocks(const gauge& links) {
@@ -275,8 +256,8 @@ class quark_systems {
     };
     std::shared_ptr<const half_system> in_half;
     if (std::ranges::any_of(action_.solvers, relaxes_in_half))
-      in_half = std::make_shared<const half_system>(half_->full, schur_kind::asymmetric);
-    hierarchy_.emplace(context_, Backend::shared(links), quarks().action, single_->full, in_half, quarks().pairs);
+      in_half = std::make_shared<const half_system>(of<half>(0).full, schur_kind::asymmetric);
+    hierarchy_.emplace(context_, Backend::shared(links), quarks().action, of<float>(0).full, in_half, quarks().pairs);
   }
 
   /// Solves W_w x = b.
@@ -439,10 +420,7 @@ class quark_systems {
 
   context context_;
   hybrid_action action_;
-  operators<double> double_;
-  std::optional<operators<float>> single_;
-  std::optional<operators<half>> half_;
-  std::vector<heavier_operators> heavier_;    ///< of all factors but the first, if their masses are shifted
+  std::vector<operator_set> sets_;            ///< in W_1, and in each further W_k if masses are shifted
   std::optional<blocks> diagonal_, inverse_;  ///< A and A^-1 in double, if there is a clover term
   std::optional<blocks> twisted_inverse_;     ///< A (A^2 + mu^2)^-1, if there is a physical twisted mass too
   std::optional<moving_hierarchy<Backend>> hierarchy_;
