@@ -144,7 +144,7 @@ void hopping_term<T>::follow(const gauge_configuration& links) {
   if (!(links.get_context().geometry() == context_.geometry()))
     throw std::logic_error("hopping_term: links of another lattice");
   pack_links(links);
-  if (context_.halo() != nullptr) pack_ghost_links(links);
+  if (context_.halo() != nullptr) exchange_ghost_links();
 }
 
 template <class T>
@@ -178,7 +178,7 @@ void hopping_term<T>::pack_links(const gauge_configuration& links) {
 }
 
 template <class T>
-void hopping_term<T>::pack_ghost_links(const gauge_configuration& /*links*/) {
+void hopping_term<T>::exchange_ghost_links() {
   const queue& q = context_.queue();
   const face_order faces{context_.order()};
   for (int mu = 0; mu < dimensions; ++mu) {

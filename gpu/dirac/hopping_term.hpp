@@ -110,7 +110,7 @@ class hopping_term {
  private:
   void make_room_for_links();
   void pack_links(const gauge_configuration& links);
-  void pack_ghost_links(const gauge_configuration& links);
+  void exchange_ghost_links();
   void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
   /// Returns what a kernel has left to `runs` for all sites.
