@@ -13,23 +13,12 @@
 #include "common/hmc/molecular_dynamics.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
-#include "validation/support/backend.hpp"
 #include "validation/support/dense_dirac.hpp"
+#include "validation/support/hmc_backend.hpp"
 #include "validation/support/test_fields.hpp"
-#ifdef PLAQUETTE_TEST_GPU_BACKEND
-#include "gpu/solvers.hpp"
-#else
-#include "cpu_ref/solvers.hpp"
-#endif
 
 namespace plaquette::validation {
 namespace {
-
-#ifdef PLAQUETTE_TEST_GPU_BACKEND
-using gpu::make_molecular_dynamics;
-#else
-using cpu::make_molecular_dynamics;
-#endif
 
 constexpr extents lattice{2, 2, 2, 2};
 constexpr std::complex<double> i(0.0, 1.0);

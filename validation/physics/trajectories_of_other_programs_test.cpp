@@ -9,22 +9,11 @@
 
 #include "common/algebra/largest.hpp"
 #include "common/hmc/trajectory.hpp"
-#include "validation/support/backend.hpp"
+#include "validation/support/hmc_backend.hpp"
 #include "validation/support/tmlqcd_reference.hpp"
-#ifdef PLAQUETTE_TEST_GPU_BACKEND
-#include "gpu/solvers.hpp"
-#else
-#include "cpu_ref/solvers.hpp"
-#endif
 
 namespace plaquette::validation {
 namespace {
-
-#ifdef PLAQUETTE_TEST_GPU_BACKEND
-using gpu::make_molecular_dynamics;
-#else
-using cpu::make_molecular_dynamics;
-#endif
 
 class trajectories_of_tmlqcd : public tmlqcd_reference {
  protected:
