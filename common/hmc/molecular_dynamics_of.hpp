@@ -22,9 +22,9 @@ namespace plaquette {
 /// - `gauge`, links; `momenta`, `leaves` (a matrix for each plane of a site), `blocks` (of the clover term).
 /// - `of_host(links, ctx)`, `to_host(gauge, ctx)`, `copy_of(gauge)`, `assign(to, from)` in place.
 /// - `make_momenta(ctx)`, `make_leaves(ctx)`, `make_blocks(ctx)`.
-/// - `blocks_behind(diagonal, ctx)` makes blocks that a site_diagonal of double precision follows at least cost: in its
-///   own memory, if layouts agree.
-/// - `make_diagonal(a, links, action, ctx)` makes the blocks of A in place; `invert(to, a)` those of A^-1.
+/// - `blocks_behind(diagonal, ctx)` makes blocks that a site_diagonal of double precision follows at least cost. They
+///   are its own memory, if layouts agree.
+/// - `make_diagonal(a, links, action, ctx)` makes the blocks of A in place. `invert(to, a)` makes the blocks of A^-1.
 /// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.

@@ -33,7 +33,8 @@ class vector_solver : public library_part {
  public:
   /// Solves all columns from a zero guess. The report's true residuals are recomputed with the operator of the system;
   /// floors are those of full systems. Collective. Throws input_error unless x and b are different vectors of one
-  /// shape, of the library of this solver and the precision of its solutions, and the system is one that it solves.
+  /// shape. They must be of this solver's library and have the precision of its solutions. It throws, too, for a system
+  /// that it does not solve.
   /// \param x  is not read
   schur_report solve(vectors& x, const vectors& b, const stopping_rule& rule, const vector_system& system = {});
   /// Returns the solutions in vectors of their own.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Vectors on the device of a library. They change in place, and whoever holds them owns them: they are moved, never
-/// shared. `library::make_vectors` makes them.
+/// Vectors on the device of a library. They change in place and have one owner: they are moved, never shared.
+/// `library::make_vectors` makes them.
 ///
 ///     vectors b = on->make_vectors({.columns = 12});
 ///     b.fill_random(seed);

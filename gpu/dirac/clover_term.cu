@@ -48,8 +48,8 @@ struct field_strength_of_plane {
 };
 
 /// Both blocks of a site, sum_k sigma_k (x) a_k plus a number (`clover_block_of` of common/algebra/field_strength.hpp).
-/// a_k is the field strength of the plane of space without direction k, minus (first chirality) or plus (second) that
-/// of (k, t). The latter has the other sign for k = y.
+/// For the first chirality a_k is the field strength of the plane of space without direction k minus that of (k, t).
+/// For the second one it is their sum. For k = y difference and sum change places.
 struct blocks_of_field_strengths {
   clover_configuration::pointer blocks;
   site_order order;

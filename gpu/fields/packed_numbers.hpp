@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The numbers of a link or a block of the clover term as the kernels of operators load them: at 32 sites, chunks of 16
-/// bytes a lane, then one of 8 and one of 4 for what remains.
+/// The numbers of a link or a block of the clover term as the kernels of operators load them. 32 sites stand together:
+/// a site has chunks of 16 bytes, then one of 8 and one of 4 bytes for the rest.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sites in the order of tiles: the threads of a block then work on neighbours, and find in the cache of their
-/// multiprocessor what others of the block have read. Without it each of them reads from the L2 cache, whose 5.5 TB/s
+/// Sites in the order of tiles. The threads of a block then work on neighbours: one finds in the cache of the
+/// multiprocessor the matrices that another has read. Without it each of them reads from the L2 cache, whose 5.5 TB/s
 /// (H200) limit kernels that multiply matrices of neighbours.
 #pragma once
 

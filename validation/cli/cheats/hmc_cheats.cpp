@@ -3,28 +3,28 @@
 /// plaquette-hmc that cheats as PLAQUETTE_CHEAT says. The linker puts the functions __wrap_* here in the place of the
 /// honest ones.
 ///
-///   no-trajectory   nothing is done in every second trajectory, and dH is said to be small
-///   fewer-steps     two drifts are one
-///   short-tau       steps are nine tenths of what they are said to be
-///   other-dh        dH is that of the first trajectory
-///   always-accept   links are not put back
-///   heavier         the quark of forces and actions is heavier
-///   other-beta      the links have another beta
-///   less-shift      the mass of the heavy factor is smaller
-///   less-twist      the twisted mass of forces and actions is smaller
-///   force           forces of quarks are 1% too large
-///   one-force       the force of the quarks is left out once in a trajectory
-///   no-determinant  log det A_oo has neither force nor action
-///   other-noise     momenta and pseudofermions are those of another seed
-///   loose           systems are solved to 1e-3
-///   no-trace        the clover force leaves out the trace of the matrices that it inserts
-///   one-slice       the force of the links is zero on the first slice in time
-///   small-momenta   momenta are 0.99 of what was drawn
-///   large-dh        dH is 0.5 larger than it is
-///   one-drift       a drift is left out in the second trajectory alone, once
-///   no-rejected     report and history leave out trajectories that were rejected
-///   other-links     the store has the links of another run
-///   slow-clock      time goes half as fast
+///   no-trajectory   nothing is done in every second trajectory, and dH is said to be small.
+///   fewer-steps     two drifts are one.
+///   short-tau       steps are nine tenths of what they are said to be.
+///   other-dh        dH is that of the first trajectory.
+///   always-accept   links are not put back.
+///   heavier         the quark of forces and actions is heavier.
+///   other-beta      the links have another beta.
+///   less-shift      the mass of the heavy factor is smaller.
+///   less-twist      the twisted mass of forces and actions is smaller.
+///   force           forces of quarks are 1% too large.
+///   one-force       the force of the quarks is left out once in a trajectory.
+///   no-determinant  log det A_oo has neither force nor action.
+///   other-noise     momenta and pseudofermions are those of another seed.
+///   loose           systems are solved to 1e-3.
+///   no-trace        the clover force leaves out the trace of the matrices that it inserts.
+///   one-slice       the force of the links is zero on the first slice in time.
+///   small-momenta   momenta are 0.99 of what was drawn.
+///   large-dh        dH is 0.5 larger than it is.
+///   one-drift       a drift is left out in the second trajectory alone, once.
+///   no-rejected     report and history leave out trajectories that were rejected.
+///   other-links     the store has the links of another run.
+///   slow-clock      time goes half as fast.
 #include <cstdlib>
 #include <memory>
 #include <string>
