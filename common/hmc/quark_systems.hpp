@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,14 @@
 #include "common/stop_point.hpp"
 
 namespace plaquette {
+
+/// Whether a library lets operators of all precisions follow links in one pass. It then makes only those blocks that
+/// the asymmetric even-odd system reads: A on even sites, A^-1 on odd ones.
+template <class Backend>
+concept has_follow_at_once = requires(const typename Backend::gauge& links, typename Backend::blocks& blocks,
+                                      typename Backend::template wilson_clover<double>& full) {
+  { Backend::follow_at_once(links, blocks, blocks, true, full, nullptr, nullptr) } -> std::same_as<bool>;
+};
 
 /// A factor's operators in double and in the precision of its Krylov space. They follow the links.
 template <class Backend>
@@ -57,6 +66,7 @@ class quark_systems {
   }
 
   void follow(const gauge& links) {
+    if (followed_at_once(links)) return;
     if (diagonal_) make_blocks(links);
     for (operator_set& set : sets_)
       set.for_each([&](auto& one) {
@@ -249,6 +259,25 @@ class quark_systems {
     Backend::make_diagonal(*diagonal_, links, action_.quarks->action, context_);
     Backend::invert(*inverse_, *diagonal_);
   }
+  /// Lets all operators follow links in the library's own way, if it has one for this action. Otherwise returns false.
+  bool followed_at_once(const gauge& links) {
+    if constexpr (has_follow_at_once<Backend>) {
+      if (!diagonal_ || sets_.size() > 1 || quarks().twisted_mass != 0.0) return false;
+      operator_set& set = sets_.front();
+      const bool reads_all_in_single = action_.has_multigrid();
+      if (!spoilt_) {
+        Backend::spoil_unread(*set.in_double.full, true);
+        if (set.in_single) Backend::spoil_unread(*set.in_single->full, reads_all_in_single);
+        if (set.in_half) Backend::spoil_unread(*set.in_half->full, false);
+        spoilt_ = true;
+      }
+      return Backend::follow_at_once(links, *diagonal_, *inverse_, reads_all_in_single, *set.in_double.full,
+                                     set.in_single ? set.in_single->full.get() : nullptr,
+                                     set.in_half ? set.in_half->full.get() : nullptr);
+    } else {
+      return false;
+    }
+  }
   void make_hierarchy(const gauge& links) {
     using half_system = typename Backend::template schur_wilson_clover<half>;
     const auto relaxes_in_half = [](const factor_solver& solver) {
@@ -426,6 +455,7 @@ class quark_systems {
   std::optional<moving_hierarchy<Backend>> hierarchy_;
   std::vector<chronology<field>> past_;  ///< of the systems of forces, two a factor
   bool uses_past_ = true;
+  bool spoilt_ = false;  ///< whether blocks that are not read any more are NaN
 };
 
 }  // namespace plaquette

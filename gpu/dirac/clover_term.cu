@@ -10,6 +10,7 @@
 #include "common/error.hpp"
 #include "common/gauge/field_strength.hpp"
 #include "common/lattice/same_lattice.hpp"
+#include "gpu/dirac/clover_packing.hpp"
 #include "gpu/dirac/invert_hermitian.hpp"
 #include "gpu/fields/host_maximum.hpp"
 #include "gpu/fields/host_sums.hpp"
@@ -23,45 +24,58 @@ namespace {
 
 constexpr int field_strength_chunks = 5;  ///< of the nine numbers of a Hermitian matrix
 
-/// c i Fhat / 2 of a plane and site, put into the memory of the site's blocks until they are made.
-struct field_strength_of_plane {
+/// c i Fhat / 2 of a plane and a column of sites along nu, put into the memory of the sites' blocks until they are
+/// made.
+struct field_strengths_of_column {
   clover_configuration::pointer to;
   ghosted_links links;
   site_order order;
-  site_tiles tiles;
+  site_tiles tiles;  ///< of columns
   int mu, nu, plane;
   double half_c;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_coordinate local = tiles.site(n);
-    const su3<double> h = half_c * i_field_strength(leaves_by_staples(links, links.site(local), mu, nu));
-    std::byte* const at = to.at(parity_of(local), order.index(local), 0) +
-                          static_cast<std::int64_t>(plane) * field_strength_chunks * chunk_stride;
+    const site_coordinate first = tiles.site(n);
+    leaves_of_column(links, links.site(first), tiles.column, mu, nu, [&](int step, const su3<double>& leaves) {
+      store(moved_by(first, nu, step), half_c * i_field_strength(leaves));
+    });
+  }
+
+ private:
+  PLAQUETTE_HOST_DEVICE void store(const site_coordinate& at, const su3<double>& h) const {
+    std::byte* const begin = to.at(parity_of(at), order.index(at), 0) +
+                             static_cast<std::int64_t>(plane) * field_strength_chunks * chunk_stride;
     const complex<double> numbers[field_strength_chunks] = {
         {h(0, 0).re, h(1, 1).re}, {h(2, 2).re, 0.0}, h(1, 0), h(2, 0), h(2, 1)};
     PLAQUETTE_GPU_UNROLL
     for (int k = 0; k < field_strength_chunks; ++k) {
       const complex<double> z[1] = {numbers[k]};
-      store_chunk(at + k * chunk_stride, pack<double>(z, 1.0F));
+      store_chunk(begin + k * chunk_stride, pack<double>(z, 1.0F));
     }
   }
 };
 
-/// Both blocks of a site, sum_k sigma_k (x) a_k plus a number (`clover_block_of` of common/algebra/field_strength.hpp).
-/// For the first chirality a_k is the field strength of the plane of space without direction k minus that of (k, t).
-/// For the second one it is their sum. For k = y difference and sum change places.
-struct blocks_of_field_strengths {
-  clover_configuration::pointer blocks;
-  site_order order;
-  double shift;
+/// The field strengths of a site, as field_strengths_of_column leaves them.
+struct field_strengths {
+  su3<double> xy, xz, xt, yz, yt, zt;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const auto [parity, i] = site_of_loop(order, n);
-    const std::byte* const from = blocks.at(parity, i, 0);
-    const su3<double> xy = load(from, 0), xz = load(from, 1), xt = load(from, 2), yz = load(from, 3),
-                      yt = load(from, 4), zt = load(from, 5);
-    store(parity, i, 0, pauli_sum(yz - xt, xz + yt, xy - zt));
-    store(parity, i, 1, pauli_sum(yz + xt, xz - yt, xy + zt));
+  PLAQUETTE_HOST_DEVICE explicit field_strengths(const std::byte* from)
+      : xy(load(from, 0)),
+        xz(load(from, 1)),
+        xt(load(from, 2)),
+        yz(load(from, 3)),
+        yt(load(from, 4)),
+        zt(load(from, 5)) {}
+
+  /// Returns a block plus a number, sum_k sigma_k (x) a_k (`clover_block_of` of common/algebra/field_strength.hpp). For
+  /// the first chirality a_k is the field strength of the plane of space without direction k minus that of (k, t). For
+  /// the second one it is their sum. For k = y difference and sum change places.
+  PLAQUETTE_HOST_DEVICE hermitian_6x6 block(int chirality, double shift) const {
+    const double sign = chirality == 0 ? -1.0 : 1.0;
+    hermitian_6x6 block = pauli_sum(yz + sign * xt, xz - sign * yt, xy + sign * zt);
+    PLAQUETTE_GPU_UNROLL
+    for (int k = 0; k < chiral_rows; ++k) block.diagonal[k] += shift;
+    return block;
   }
 
  private:
@@ -76,10 +90,50 @@ struct blocks_of_field_strengths {
     h(0, 1) = conj(h(1, 0)), h(0, 2) = conj(h(2, 0)), h(1, 2) = conj(h(2, 1));
     return h;
   }
-  PLAQUETTE_HOST_DEVICE void store(int parity, std::int32_t i, int chirality, hermitian_6x6 block) const {
-    PLAQUETTE_GPU_UNROLL
-    for (int k = 0; k < chiral_rows; ++k) block.diagonal[k] += shift;
-    blocks.store(parity, i, chirality, block);
+};
+
+/// Both blocks of a site, in the place of its field strengths.
+struct blocks_of_field_strengths {
+  clover_configuration::pointer blocks;
+  site_order order;
+  double shift;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+    const field_strengths f(blocks.at(parity, i, 0));
+    PLAQUETTE_ROLLED
+    for (int chirality = 0; chirality < 2; ++chirality) blocks.store(parity, i, chirality, f.block(chirality, shift));
+  }
+};
+
+/// The same, and what diagonal_of_precisions has more. Returns 1 if a block to be inverted is not positive.
+struct blocks_of_precisions {
+  clover_configuration::pointer a, inverse;
+  packed_diagonal a_in_single, a_in_half, inverse_in_single, inverse_in_half;
+  bool odd_sites_in_single;
+  site_order order;
+  double shift;
+
+  PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
+    const field_strengths f(a.at(parity, i, 0));
+    bool positive = true;
+    PLAQUETTE_ROLLED
+    for (int chirality = 0; chirality < 2; ++chirality) {
+      hermitian_6x6 block = f.block(chirality, shift);
+      a.store(parity, i, chirality, block);
+      if (a_in_single.begin != nullptr && (parity == 0 || odd_sites_in_single))
+        pack_clover<float>(a_in_single.of(parity), i, chirality, block);
+      if (parity == 0) {
+        if (a_in_half.begin != nullptr) pack_clover<half>(a_in_half.of(0), i, chirality, block);
+        continue;
+      }
+      positive = invert_positive(block) && positive;
+      inverse.store(1, i, chirality, block);
+      if (inverse_in_single.begin != nullptr) pack_clover<float>(inverse_in_single.of(1), i, chirality, block);
+      if (inverse_in_half.begin != nullptr) pack_clover<half>(inverse_in_half.of(1), i, chirality, block);
+    }
+    return positive ? 0.0 : 1.0;
   }
 };
 
@@ -217,20 +271,27 @@ site_field<clover_block> export_clover(const clover_configuration& from) {
 
 namespace {
 
-/// Makes C plus a number. Plane by plane 10 products of matrices and some sums, 13 kflops a site. Fewest bytes a site:
-/// links 576, blocks 576; plane by plane 3.8 kB, as field strengths are written and read. From the L2 cache a plane's
-/// tile takes 3.8 matrices a site, 3.3 kB.
-void make_blocks(clover_configuration& to, const gauge_configuration& links, const fermion_action& action,
-                 double shift) {
+/// Leaves the field strengths of all planes in the memory of the blocks. A plane takes 6.5 products of matrices and
+/// some sums a site, in columns of 8: 9 kflops a site in all. Fewest bytes a site: links 576, blocks 576; plane by
+/// plane 3.3 kB, as field strengths are written and read. From the L2 cache a plane's tile takes some 2.7 matrices a
+/// site, 2.3 kB.
+void make_field_strengths(clover_configuration& to, const gauge_configuration& links, const fermion_action& action) {
   const context& ctx = links.get_context();
   require_same_lattice(to.get_context().geometry(), ctx.geometry(), "clover blocks", "links on ");
   const links_with_ghosts around(links);
   for (int mu = 0, plane = 0; mu < dimensions; ++mu)
     for (int nu = mu + 1; nu < dimensions; ++nu, ++plane)
-      for_each_tiled_site(
-          ctx.queue(), ctx.order(),
-          field_strength_of_plane{to.sites(), around.sites(), ctx.order(), site_tiles::of_plane(ctx.order(), mu, nu),
-                                  mu, nu, plane, 0.5 * action.clover_coefficient(mu, nu)});
+      for_each_tiled_site(ctx.queue(), ctx.order(),
+                          field_strengths_of_column{to.sites(), around.sites(), ctx.order(),
+                                                    site_tiles::of_columns(ctx.order(), mu, nu), mu, nu, plane,
+                                                    0.5 * action.clover_coefficient(mu, nu)});
+}
+
+/// Makes C plus a number. Fewest bytes a site, when field strengths are there: 1056.
+void make_blocks(clover_configuration& to, const gauge_configuration& links, const fermion_action& action,
+                 double shift) {
+  const context& ctx = links.get_context();
+  make_field_strengths(to, links, action);
   for_each_index(ctx.queue(), lattice_sites(ctx), blocks_of_field_strengths{to.sites(), ctx.order(), shift}, 128);
 }
 
@@ -244,6 +305,19 @@ clover_configuration make_clover_term(const gauge_configuration& links, const fe
 
 void make_site_diagonal(clover_configuration& a, const gauge_configuration& links, const fermion_action& action) {
   make_blocks(a, links, action, action.diagonal());
+}
+
+/// Fewest bytes a site in all three precisions, when field strengths are there: 1784.
+bool make_diagonal_of_precisions(const diagonal_of_precisions& to, const gauge_configuration& links,
+                                 const fermion_action& action) {
+  const context& ctx = links.get_context();
+  clover_configuration a = to.a, inverse = to.inverse;  // share memory
+  require_same_lattice(inverse.get_context().geometry(), ctx.geometry(), "clover blocks", "links on ");
+  make_field_strengths(a, links, action);
+  return host_maximum(
+             ctx, lattice_sites(ctx),
+             blocks_of_precisions{a.sites(), inverse.sites(), to.a_in_single, to.a_in_half, to.inverse_in_single,
+                                  to.inverse_in_half, to.odd_sites_in_single, ctx.order(), action.diagonal()}) == 0.0;
 }
 
 void add_to_diagonal(clover_configuration& term, double shift) {

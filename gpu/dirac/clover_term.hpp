@@ -101,6 +101,25 @@ void make_site_diagonal(clover_configuration& a, const gauge_configuration& link
 /// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);
 
+/// Memory of blocks packed in another precision (site_diagonal.hpp). Null: none.
+struct packed_diagonal {
+  std::byte* begin = nullptr;
+  std::int64_t parity_bytes = 0;  ///< of the sites of one parity
+
+  PLAQUETTE_HOST_DEVICE std::byte* of(int parity) const { return begin + parity * parity_bytes; }
+};
+/// What the asymmetric even-odd system needs of A on other links, in double and packed in single and half precision.
+struct diagonal_of_precisions {
+  clover_configuration a;                                                              ///< of all sites
+  clover_configuration inverse;                                                        ///< A^-1 of odd sites
+  packed_diagonal a_in_single{}, a_in_half{}, inverse_in_single{}, inverse_in_half{};  ///< of even sites; of odd ones
+  bool odd_sites_in_single = false;  ///< whether A of odd sites is packed in single, too
+};
+/// Makes all of them, in one pass over the field strengths. Returns false if a block of any rank is not positive: then
+/// of all of them only `a` is right. Collective; waits. Throws input_error if they are on another lattice.
+bool make_diagonal_of_precisions(const diagonal_of_precisions& to, const gauge_configuration& links,
+                                 const fermion_action& action);
+
 /// Inverts site by site. Collective; waits. Throws input_error on every rank, naming the first site by its global
 /// coordinate, where a block of any rank has no inverse.
 clover_configuration inverse(const clover_configuration& term);

@@ -88,15 +88,41 @@ struct pack_links_of_site {
 
   PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
     const auto [parity, i] = site_of_loop(order, n);
-    const int of_link = lanes * link_bytes<T>(packing.stored);
-    std::byte* const links = to + parity * parity_bytes + static_cast<std::int64_t>(i / lanes) * dimensions * of_link;
+    double worst = 0.0;
+#pragma unroll 1
+    for (int mu = 0; mu < dimensions; ++mu) worst = larger(worst, write(parity, i, mu, from.load(parity, i, mu)));
+    return worst;
+  }
+
+  /// Packs one link, if there is memory for it. Returns how unsuitable it is; a NaN is not packed.
+  PLAQUETTE_HOST_DEVICE double write(int parity, std::int32_t i, int mu, const su3<double>& u) const {
+    if (to == nullptr) return 0.0;
+    const double distance = packing.unsuitability(u);
+    if (distance != distance) return distance;
+    packing.write(to + parity * parity_bytes +
+                      (static_cast<std::int64_t>(i / lanes) * dimensions + mu) * lanes * link_bytes<T>(packing.stored),
+                  i % lanes, u);
+    return distance;
+  }
+};
+
+/// Packs the four links of a site in all precisions that are there; they are read once.
+struct pack_links_of_precisions {
+  gauge_configuration::const_pointer from;
+  site_order order;
+  pack_links_of_site<double> in_double;
+  pack_links_of_site<float> in_single;
+  pack_links_of_site<half> in_half;  ///< where `to` is null, there is no such copy
+
+  PLAQUETTE_HOST_DEVICE double operator()(std::int64_t n) const {
+    const auto [parity, i] = site_of_loop(order, n);
     double worst = 0.0;
 #pragma unroll 1
     for (int mu = 0; mu < dimensions; ++mu) {
       const su3<double> u = from.load(parity, i, mu);
-      worst = larger(worst, packing.unsuitability(u));
-      if (worst != worst) break;
-      packing.write(links + mu * of_link, i % lanes, u);
+      for (const double distance :
+           {in_double.write(parity, i, mu, u), in_single.write(parity, i, mu, u), in_half.write(parity, i, mu, u)})
+        worst = larger(worst, distance);
     }
     return worst;
   }
@@ -168,13 +194,43 @@ void hopping_term<T>::make_room_for_links() {
 
 template <class T>
 void hopping_term<T>::pack_links(const gauge_configuration& links) {
-  const double worst =
+  require_suitable(
       host_maximum(context_, 2 * static_cast<std::int64_t>(context_.order().sites),
-                   pack_links_of_site<T>{links.sites(), links_.get(), parity_bytes_, context_.order(), {stored_}});
+                   pack_links_of_site<T>{links.sites(), links_.get(), parity_bytes_, context_.order(), {stored_}}));
+}
+
+template <class T>
+void hopping_term<T>::require_suitable(double worst) const {
   if (!(worst <= su3_tolerance))
     throw input_error(std::to_string(stored_reals(stored_)) + " stored reals a link" +
                       (is_half<T> ? ", in 16 bits," : "") + " need links in SU(3): expected within " +
                       std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(worst));
+}
+
+/// Fewest bytes a site: links 576 and what is written, 576 of whole matrices in double, 192 and 96 of 12 reals in
+/// single and half precision.
+void follow_at_once(const gauge_configuration& links, hopping_term<double>& in_double, hopping_term<float>* in_single,
+                    hopping_term<half>* in_half) {
+  const context& ctx = in_double.context_;
+  if (!(links.get_context().geometry() == ctx.geometry()))
+    throw std::logic_error("hopping_term: links of another lattice");
+  const auto packing_of = [&]<class T>(const hopping_term<T>* hop) {
+    if (hop == nullptr) return pack_links_of_site<T>{links.sites(), nullptr, 0, ctx.order(), {reconstruct::none}};
+    return pack_links_of_site<T>{links.sites(), hop->links_.get(), hop->parity_bytes_, ctx.order(), {hop->stored_}};
+  };
+  const double worst = host_maximum(ctx, 2 * static_cast<std::int64_t>(ctx.order().sites),
+                                    pack_links_of_precisions{links.sites(), ctx.order(), packing_of(&in_double),
+                                                             packing_of(in_single), packing_of(in_half)});
+  if (in_half != nullptr)
+    in_half->require_suitable(worst);
+  else if (in_single != nullptr)
+    in_single->require_suitable(worst);
+  else
+    in_double.require_suitable(worst);
+  if (ctx.halo() == nullptr) return;
+  in_double.exchange_ghost_links();
+  if (in_single != nullptr) in_single->exchange_ghost_links();
+  if (in_half != nullptr) in_half->exchange_ghost_links();
 }
 
 template <class T>

@@ -40,6 +40,13 @@ template <class T>
 struct hopping_work;  // hopping_site.hpp
 struct sums_of_runs;  // hopping_sums.hpp
 
+template <class T>
+class hopping_term;
+/// Lets operators of up to three precisions follow links, which are read once: the same bits as `follow` of each. Null:
+/// there is none. Collective. Throws as the constructor does.
+void follow_at_once(const gauge_configuration& links, hopping_term<double>& in_double, hopping_term<float>* in_single,
+                    hopping_term<half>* in_half);
+
 /// Links packed for the kernels, as matrices. Coefficient and boundary condition of a hop are a weight that the kernel
 /// multiplies with. A boundary phase that is not a sign is paid for: only the kernel of variant 1 knows it. On several
 /// ranks faces are exchanged as projected spinors, and the result is the same bits as on one. A site at a cut is
@@ -109,7 +116,10 @@ class hopping_term {
 
  private:
   void make_room_for_links();
+  friend void follow_at_once(const gauge_configuration& links, hopping_term<double>& in_double,
+                             hopping_term<float>* in_single, hopping_term<half>* in_half);
   void pack_links(const gauge_configuration& links);
+  void require_suitable(double worst) const;
   void exchange_ghost_links();
   void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;

@@ -7,10 +7,9 @@
 #include "common/error.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
+#include "gpu/dirac/clover_packing.hpp"
 #include "gpu/dirac/hopping_site.hpp"
-#include "gpu/fields/host_maximum.hpp"
 #include "gpu/fields/lattice_sites.hpp"
-#include "gpu/fields/packed_numbers.hpp"
 
 namespace plaquette::gpu {
 
@@ -30,32 +29,7 @@ struct pack_clover_of_site {
     const auto [parity, i] = site_of_loop(order, n);
 #pragma unroll 1
     for (int chirality = 0; chirality < 2; ++chirality)
-      store(to + parity * parity_bytes + static_cast<std::int64_t>(i / lanes * 2 + chirality) * chiral_block_bytes<T>,
-            i % lanes, from.load(parity, i, chirality));
-  }
-
- private:
-  static constexpr int count = chiral_rows * chiral_rows;
-
-  PLAQUETTE_HOST_DEVICE static void store(std::byte* at, int lane, const hermitian_6x6& block) {
-    const auto number = [&](int k) {
-      if (k < chiral_rows) return block.diagonal[k];
-      const complex<double>& z = block.lower[(k - chiral_rows) / 2];
-      return k % 2 == 0 ? z.re : z.im;
-    };
-    if constexpr (is_half<T>) {
-      double largest = 0.0;
-      PLAQUETTE_GPU_UNROLL
-      for (int k = 0; k < count; ++k) largest = larger(largest, number(k) < 0.0 ? -number(k) : number(k));
-      *reinterpret_cast<float*>(at + count * 2 * lanes + 4 * lane) = static_cast<float>(largest / 32767.0);
-      const double inverse = largest > 0.0 ? 32767.0 / largest : 0.0;
-      store_packed<count>(at, lane, [&](int k) {
-        const double q = number(k) * inverse + 32768.5;  // positive: cutting off rounds to the nearest
-        return static_cast<std::uint16_t>(q > 1.0 && q < 65536.0 ? q : 32768.0);
-      });
-    } else {
-      store_packed<count>(at, lane, [&](int k) { return static_cast<real_of<T>>(number(k)); });
-    }
+      pack_clover<T>(to + parity * parity_bytes, i, chirality, from.load(parity, i, chirality));
   }
 };
 
@@ -93,6 +67,12 @@ void site_diagonal<T>::follow(const clover_configuration& blocks) {
                    pack_clover_of_site<T>{blocks.sites(), blocks_.get(), parity_bytes_, context_.order()}, 128);
   // Kernels may load blocks before the kernel that comes before them has ended: that must not be this one.
   context_.queue().synchronize();
+}
+
+template <class T>
+void site_diagonal<T>::spoil(int parity) {
+  if (is_number()) return;
+  fill_bytes(context_.queue(), blocks_.get() + parity * parity_bytes_, 0xff, static_cast<std::size_t>(parity_bytes_));
 }
 
 template <class T>

@@ -31,6 +31,11 @@ class site_diagonal {
   const std::byte* blocks(int parity) const {
     return blocks_ == nullptr ? nullptr : blocks_.get() + parity * parity_bytes_;
   }
+  /// Returns where the blocks are packed, for a kernel that makes them there; null of a number. The caller waits for
+  /// it.
+  packed_diagonal memory() const { return {blocks_.get(), parity_bytes_}; }
+  /// Makes the blocks of a parity NaN: nobody is to read them any more.
+  void spoil(int parity);
   /// Returns the blocks as a configuration in the same memory: what is made there needs no packing. Not of a number.
   clover_configuration configuration() const
     requires std::same_as<T, double>

@@ -25,12 +25,12 @@ __global__ void __launch_bounds__(site_tiles::sites_of_a_tile, Body::blocks_of_a
 
 #endif
 
-/// Calls body(n) for all sites n of a rank, a tile a block of threads. A body may say how many blocks a multiprocessor
-/// is to hold at once, as `blocks_of_a_multiprocessor`.
+/// Calls body(n) for all sites n of a rank, or all columns if its tiles are of columns, a tile a block of threads. A
+/// body may say how many blocks a multiprocessor is to hold at once, as `blocks_of_a_multiprocessor`.
 template <class Body>
 void for_each_tiled_site(const queue& q, const site_order& order, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
-  const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites);
+  const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites) / body.tiles.column;
   constexpr int threads = site_tiles::sites_of_a_tile;
 #ifdef __CUDACC__
   if constexpr (requires { Body::blocks_of_a_multiprocessor; }) {

@@ -87,6 +87,27 @@ int lab::bench_gauge(const bench_words& words) {
     time_following.operator()<double>("packing in double", 4.0, 2.0 / 3.0);
     time_following.operator()<float>("packing in single", 3.0, 1.0 / 3.0);
     time_following.operator()<half>("packing in half", 2.5, 1.0 / 6.0);
+    // As hmc has it: whole links in double, 12 reals of a link in single and half precision, A of even sites, A^-1 of
+    // odd ones.
+    gpu::wilson_clover<double> in_double(ctx, links, action);
+    gpu::wilson_clover<float> in_single(ctx, links, action, reconstruct::twelve);
+    gpu::wilson_clover<half> in_half(ctx, links, action, reconstruct::twelve);
+    const diagonal_of_precisions all{
+        in_double.diagonal().configuration(),  in_double.inverse_diagonal().configuration(),
+        in_single.diagonal().memory(),         in_half.diagonal().memory(),
+        in_single.inverse_diagonal().memory(), in_half.inverse_diagonal().memory()};
+    const auto pack_links = [&] {
+      gpu::follow_at_once(moving, in_double.hopping(), &in_single.hopping(), &in_half.hopping());
+    };
+    const auto make_diagonal = [&] { gpu::make_diagonal_of_precisions(all, moving, action); };
+    const double links_written = 1.0 + 1.0 / 3.0 + 1.0 / 6.0, blocks_written = 1.5 + 0.5 + 0.25;
+    time("links, three precisions", 5, (1.0 + links_written) * links_bytes, pack_links);
+    time("A, three precisions", 5, (1.0 + blocks_written) * links_bytes, make_diagonal);
+    time("a move and all of these", 5, (3.0 + links_written + blocks_written) * links_bytes, [&] {
+      gpu::move_links(moving, momenta, 1e-3);
+      pack_links();
+      make_diagonal();
+    });
   }
   {  // forces of quarks: a pair of spinors, and leaves of six matrices a site
     const fermion_action action = fermion_action::isotropic(0.1, 1.5);

@@ -67,6 +67,27 @@ struct gpu_hmc_backend : multigrid_backend {
     make_site_diagonal(a, links, action);
   }
   static void invert(blocks& to, const blocks& a) { gpu::invert(to, a); }
+  /// Lets operators of up to three precisions follow links, and makes A and the odd half of A^-1. Nobody may read the
+  /// even half of A^-1 afterwards, nor A of odd sites in half precision. Returns false if a block of A^-1 is missing.
+  static bool follow_at_once(const gauge& links, blocks& a, blocks& inverse, bool reads_all_in_single,
+                             gpu::wilson_clover<double>& in_double, gpu::wilson_clover<float>* in_single,
+                             gpu::wilson_clover<half>* in_half) {
+    gpu::follow_at_once(links, in_double.hopping(), in_single != nullptr ? &in_single->hopping() : nullptr,
+                        in_half != nullptr ? &in_half->hopping() : nullptr);
+    diagonal_of_precisions all{.a = a, .inverse = inverse, .odd_sites_in_single = reads_all_in_single};
+    if (in_single != nullptr)
+      all.a_in_single = in_single->diagonal().memory(), all.inverse_in_single = in_single->inverse_diagonal().memory();
+    if (in_half != nullptr)
+      all.a_in_half = in_half->diagonal().memory(), all.inverse_in_half = in_half->inverse_diagonal().memory();
+    return make_diagonal_of_precisions(all, links, in_double.action());
+  }
+  /// Makes what follow_at_once leaves as it was NaN.
+  template <class T>
+  static void spoil_unread(const gpu::wilson_clover<T>& m, bool reads_all) {
+    site_diagonal<T> a = m.diagonal(), inverse = m.inverse_diagonal();  // share memory
+    inverse.spoil(0);
+    if (!reads_all) a.spoil(1);
+  }
   static void add_to_diagonal(blocks& a, double number) { gpu::add_to_diagonal(a, number); }
   static blocks commuting_product(const blocks& a, const blocks& b) { return gpu::commuting_product(a, b); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context&) {
