@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 
 #include "common/algebra/gamma.hpp"
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
@@ -221,6 +222,77 @@ TYPED_TEST(DeviceWilsonClover, ThatFollowsOtherLinksIsTheirsToTheBit) {
         ASSERT_TRUE(same_bits(a, b)) << c;
       }
     }
+}
+
+/// The operators of a trajectory: in double, single and half precision, all of which follow links at once.
+struct operators_at_once {
+  std::shared_ptr<gpu::wilson_clover<double>> in_double;
+  std::shared_ptr<gpu::wilson_clover<float>> in_single;
+  std::shared_ptr<gpu::wilson_clover<half>> in_half;
+
+  operators_at_once(const gpu::context& ctx, const gpu::gauge_configuration& links, const fermion_action& action)
+      : in_double(std::make_shared<gpu::wilson_clover<double>>(ctx, links, action)),
+        in_single(std::make_shared<gpu::wilson_clover<float>>(ctx, links, action, reconstruct::twelve)),
+        in_half(std::make_shared<gpu::wilson_clover<half>>(ctx, links, action, reconstruct::eight)) {}
+
+  /// Returns whether all blocks have an inverse.
+  bool follow(const gpu::gauge_configuration& links, const fermion_action& action) const {
+    for (const int parity : {0, 1}) spoil(*in_double, parity), spoil(*in_single, parity), spoil(*in_half, parity);
+    gpu::follow_at_once(links, in_double->hopping(), &in_single->hopping(), &in_half->hopping());
+    return gpu::make_diagonal_of_precisions(
+        {in_double->diagonal().configuration(), in_double->inverse_diagonal().configuration(),
+         in_single->diagonal().memory(), in_half->diagonal().memory(), in_single->inverse_diagonal().memory(),
+         in_half->inverse_diagonal().memory()},
+        links, action);
+  }
+
+ private:
+  template <class T>
+  static void spoil(const gpu::wilson_clover<T>& m, int parity) {
+    auto a = m.diagonal(), inverse = m.inverse_diagonal();  // share memory
+    a.spoil(parity), inverse.spoil(parity);
+  }
+};
+
+template <class T>
+void expect_the_asymmetric_system(const cpu::context& host_ctx, const gpu::context& ctx,
+                                  const std::shared_ptr<const cpu::wilson_clover<double>>& host,
+                                  const std::shared_ptr<gpu::wilson_clover<T>>& device, const std::string& what) {
+  const columns_on_both<T> b(host_ctx, ctx, 2, 31);
+  const cpu::schur_wilson_clover<double> host_schur(host, schur_kind::asymmetric);
+  const gpu::schur_wilson_clover<T> schur(device, schur_kind::asymmetric);
+  auto expected = host_schur.even_like(b.host);
+  auto out = schur.even_like(b.device);
+  poison(out);
+  host_schur.apply(expected, b.host.parity(0)), schur.apply(out, b.device.parity(0));
+  EXPECT_TRUE(worst_distance(out, expected) <= 30 * application_tolerance<T>(device->hopping().stored())) << what;
+}
+
+TEST(DeviceWilsonCloverAtOnce, FollowsLinksInAllPrecisions) {
+  for (const extents& lattice : lattices) {
+    const lattice_geometry geometry(lattice);
+    const cpu::context host_ctx(geometry, communicator(), 2);
+    const gpu::context ctx = device_context(geometry);
+    const auto links = cpu::weak_field_configuration(geometry, 0.3, 32, communicator());
+    const auto after = gpu::import_links(ctx, links);
+    for (const fermion_action& action : actions_to_test()) {
+      if (!action.has_clover()) continue;
+      const operators_at_once m(ctx, gpu::random_configuration(ctx, 33), action);
+      ASSERT_TRUE(m.follow(after, action)) << to_string(lattice);
+      const auto host = std::make_shared<const cpu::wilson_clover<double>>(host_ctx, links, action);
+      expect_the_asymmetric_system(host_ctx, ctx, host, m.in_double, to_string(lattice) + ", double");
+      expect_the_asymmetric_system(host_ctx, ctx, host, m.in_single, to_string(lattice) + ", single");
+      expect_the_asymmetric_system(host_ctx, ctx, host, m.in_half, to_string(lattice) + ", half");
+    }
+  }
+}
+
+TEST(DeviceWilsonCloverAtOnce, SaysThatABlockIsNotPositive) {
+  const gpu::context ctx = device_context(lattice_geometry({4, 4, 2, 2}));
+  const auto links = gpu::weak_field_configuration(ctx, 0.3, 34);
+  const operators_at_once m(ctx, links, fermion_action::isotropic(0.1, 1.0));
+  EXPECT_TRUE(m.follow(links, fermion_action::isotropic(0.1, 1.0)));
+  EXPECT_FALSE(m.follow(links, fermion_action::isotropic(-6.0, 1.0)));
 }
 
 TEST(DeviceWilsonCloverErrors, AnOperatorWithoutInverseDiagonalIsRefused) {
