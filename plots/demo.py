@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the two pictures of a propagator side by side: how the solver converged, and the effective masses of the pion
-and the rho."""
+"""Draws the two pictures of a propagator side by side: how the solver converged, by the first report, and the effective
+masses of the pion and the rho, averaged over all reports."""
 
 import convergence
 import effective_mass
@@ -10,14 +10,14 @@ from report_file import load
 
 
 def main():
-    arguments = style.arguments(__doc__, "demo.png", several=False).parse_args()
-    report = load(arguments.report)
+    arguments = style.arguments(__doc__, "demo.png").parse_args()
+    reports = [load(path) for path in arguments.report]
     figure, (left, right) = style.page(panels=2, row=3.4)
-    convergence.draw(left, [(arguments.report, report)])
-    effective_mass.draw(right, arguments.report, report)
+    convergence.draw(left, [(arguments.report[0], reports[0])])
+    effective_mass.draw(right, arguments.report, reports)
     for axes in (left, right):
         style.legend_above(axes, columns=1)
-    style.finish(figure, [report], arguments)
+    style.finish(figure, reports[:1], arguments)
 
 
 if __name__ == "__main__":

@@ -340,6 +340,19 @@ class PlotsTest(FolderTest):
         report = self.report(lambda r: r.update(observables={}))
         self.assertIn("correlators", self.refused(2, "effective_mass.py", report, "--output", self.path("p.png")))
 
+    def test_errors_of_averaged_masses_are_those_of_the_jackknife(self):
+        # Correlators that differ by factors have one mass and no error; of two masses the error is half their distance.
+        code = ("import math, effective_mass as e; T = 16; c = lambda m, a: [a * math.cosh(m * (T / 2 - t)) for t in range(T // 2 + 1)]\n"
+                "mass = lambda v: e.cosh_mass(v, T)\n"
+                "one = e.jackknife_errors([c(0.5, 1), c(0.5, 2), c(0.5, 3)], mass); assert max(one) < 1e-9, one\n"
+                "two = e.jackknife_errors([c(0.5, 1), c(0.6, 1)], mass); assert max(abs(x - 0.05) for x in two) < 1e-9, two\n"
+                "assert e.jackknife_errors([c(0.5, 1)], mass) is None")
+        result = subprocess.run([PYTHON, "-B", "-c", code], cwd=PLOTS, capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        reports = self.written([made_up_report() for _ in range(3)])
+        result = self.run_script("demo.py", *reports, "--output", self.path("several.png"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_effective_masses_of_a_cosh_are_its_mass(self):
         code = ("import sys, math; sys.path.insert(0, sys.argv[1]); import effective_mass as e; T, m = 24, 0.37; "
                 "c = [math.cosh(m * (T / 2 - t)) for t in range(T)]; h = e.folded(c); "
