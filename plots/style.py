@@ -10,7 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt  # noqa: E402
-from PIL import Image  # noqa: E402  (matplotlib needs it too)
+from PIL import Image, PngImagePlugin  # noqa: E402  (matplotlib needs it too)
 
 from colours import COLOURS  # noqa: E402
 from report_file import ReportError, Reports, end_plainly, provenance  # noqa: E402
@@ -95,7 +95,14 @@ def sign(fig, reports):
     fig.text(0.01, 0.015, "\n".join(lines), fontsize=7, color=COLOURS["grey"], va="bottom", linespacing=1.3)
 
 
-def write(fig, path, force):
+def source_of(reports):
+    """What a PNG says about its data: the revisions of the programs that made them."""
+    made = PngImagePlugin.PngInfo()
+    made.add_text("Source", ", ".join(dict.fromkeys(str(report["build"].get("revision", "unknown")) for report in reports)) or "none")
+    return made
+
+
+def write(fig, path, force, reports=()):
     """Writes the figure to `path`, whole or not at all. An existing file stays unless `force`."""
     if path == "-":
         raise OSError(None, "expected the name of a file", path)
@@ -109,7 +116,7 @@ def write(fig, path, force):
         if beside.endswith(".png"):  # 48 colours: a quarter of the bytes, and no difference that matters
             with Image.open(beside) as picture:
                 colours = picture.convert("RGB").quantize(48, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            colours.save(beside, optimize=True)
+            colours.save(beside, optimize=True, pnginfo=source_of(reports))
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(beside, 0o666 & ~umask)
@@ -124,7 +131,7 @@ def finish(fig, reports, options, top=None):
     sign(fig, reports)
     if top is not None:
         fig.subplots_adjust(top=top)
-    write(fig, options.output, options.force)
+    write(fig, options.output, options.force, reports)
     print(options.output)
 
 

@@ -346,6 +346,7 @@ class PlotsTest(FolderTest):
                 "mass = lambda v: e.cosh_mass(v, T)\n"
                 "one = e.jackknife_errors([c(0.5, 1), c(0.5, 2), c(0.5, 3)], mass); assert max(one) < 1e-9, one\n"
                 "two = e.jackknife_errors([c(0.5, 1), c(0.6, 1)], mass); assert max(abs(x - 0.05) for x in two) < 1e-9, two\n"
+                "mean = e.jackknife_errors([[1], [2], [6]], lambda v: v); assert abs(mean[0] - (14 / 6) ** 0.5) < 1e-12, mean\n"
                 "assert e.jackknife_errors([c(0.5, 1)], mass) is None")
         result = subprocess.run([PYTHON, "-B", "-c", code], cwd=PLOTS, capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)

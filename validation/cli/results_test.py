@@ -54,6 +54,30 @@ class Results(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn("runs.csv: differ from the archives", result.stderr)
 
+    def test_the_table_of_the_first_page_is_made_of_these_tables(self):
+        made = subprocess.run([sys.executable, "-B", os.path.join(PLOTS, "readme_table.py"), "--check"], capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("plots/readme_table.py", "plots/report_file.py", "README.md", "validation/results/h200.md",
+                         "validation/results/reference.md", "validation/results/several-gpus.md",
+                         *(f"validation/results/{table}.csv" for table in ("runs", "figures", "solves", "notes"))):
+                os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+                shutil.copy(os.path.join(ROOT, name), os.path.join(folder, name))
+            for name, old, new, message in (("README.md", "| **0.094 s** |", "| **0.009 s** |", "README.md: its table of results differs"),
+                                            ("validation/results/h200.md", "QUDA takes 0.258", "QUDA takes 0.358", "found none")):
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                self.assertIn(old, text)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text.replace(old, new))
+                again = subprocess.run([sys.executable, "-B", os.path.join(folder, "plots", "readme_table.py"), "--check"],
+                                       capture_output=True, text=True)
+                self.assertNotEqual(again.returncode, 0)
+                self.assertIn(message, again.stderr)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+
     def test_reports_fit_the_schema(self):
         with open(os.environ["PLAQUETTE_REPORT_SCHEMA"], encoding="utf-8") as file:
             schema = json.load(file)
