@@ -1,53 +1,83 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the book and all other pages of the tree as HTML that reads offline, with Sphinx and MyST (Debian:
-python3-sphinx, python3-myst-parser): ./plaquette learn book. What is read is Markdown as it stands."""
+"""Settings of Sphinx for the site that tools/book.py writes (./plaquette learn book): formulas become MathML, sources of
+programs and rungs become pages with colours, and a page of the tree keeps its name. Nothing is fetched from a network."""
 
-import glob
+import html
+import json
 import os
 import re
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import furo
+from docutils.utils.math import latex2mathml
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_for_filename
+from pygments.lexers.special import TextLexer
+from pygments.util import ClassNotFound
+
+SITE = os.environ["PLAQUETTE_BOOK"]  # the folder that tools/book.py has filled
+with open(os.path.join(SITE, "sources.json"), encoding="utf-8") as listing:
+    SOURCES = json.load(listing)  # {path in the tree: its text}
+
 project, author, html_title = "Plaquette", "the authors of Plaquette", "Plaquette"
-extensions, root_doc = ["myst_parser"], "docs/book/README"
-include_patterns = [os.path.relpath(path, ROOT) for pattern in ("*.md", "*/*.md", "*/*/*.md")
-                    for path in glob.glob(os.path.join(ROOT, pattern)) if not re.match(r"(build|out|shared)\b", os.path.relpath(path, ROOT))]
-html_theme, html_copy_source, html_show_sphinx = "alabaster", False, False
-html_theme_options = {"page_width": "1150px", "body_max_width": "850px", "fixed_sidebar": True}
-html_sidebars = {"**": ["navigation.html", "searchbox.html"]}
+copyright = "the authors of Plaquette, BSD-3-Clause"  # pylint: disable=redefined-builtin
+extensions, root_doc = ["myst_parser"], "index"
+html_theme, html_copy_source, html_show_sphinx = "furo", False, False
+html_static_path, html_css_files = [os.path.join(SITE, "static")], ["book.css"]
+html_math_renderer = "mathml"
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 nitpicky = False
-pygments_style, highlight_language = "sphinx", "none"
+suppress_warnings = ["toc.excluded", "misc.highlighting_failure"]
+pygments_style, highlight_language = "tango", "none"
 
 
-def other_pages():
-    """All pages but the book's chapters, in order."""
-    return sorted(name for name in include_patterns if not name.startswith("docs/book/"))
+def mathml(text, block):
+    """Presentation MathML of LaTeX. Lines that are aligned become a table without their environment."""
+    plain = re.sub(r"\\(begin|end)\{aligned\}", "", text).strip()
+    return latex2mathml.tex2mathml(plain, inline=not block)
 
 
-def chapters():
-    with open(os.path.join(ROOT, "docs", "book", "chapters.txt"), encoding="utf-8") as file:
-        return [line.split()[1] for line in file if line[:1].isdigit()]
+def visit_inline(writer, node):
+    writer.body.append(mathml(node.astext(), block=False))
+    raise _skip()
 
 
-def tree(caption, pages):
-    lines = "\n".join(os.path.splitext(page)[0] for page in pages)
-    return f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{lines}\n```\n"
+def visit_block(writer, node):
+    writer.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>\n')
+    raise _skip()
 
 
-def read(app, page, source):
-    """Adds the table of contents to the first page. Links to sources and folders become text: the tree has them."""
-    folder = os.path.dirname(os.path.join(ROOT, page))
+def _skip():
+    from docutils.nodes import SkipNode  # noqa: PLC0415  (docutils asks that visitors raise it)
+    return SkipNode()
 
-    def link(match):
-        text, target = match[1], match[2].partition("#")[0]
-        keeps = not target or "://" in target or target.endswith((".md", ".png", ".webp"))
-        name = os.path.relpath(os.path.join(folder, target), ROOT)
-        return match[0] if keeps else text if text.strip("`") == name else f"{text} (`{name}`)"
 
-    source[0] = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", link, source[0])
-    if page == root_doc:
-        source[0] += tree("Chapters", chapters()) + tree("Other pages", ["/" + name for name in other_pages()])
+def coloured(path, text):
+    try:
+        lexer = get_lexer_for_filename("a.cpp" if path.endswith(".cu") else path)
+    except ClassNotFound:
+        lexer = TextLexer()
+    return highlight(text, lexer, HtmlFormatter(linenos="inline", anchorlinenos=True, lineanchors="line"))
+
+
+def pages_of_sources(_app):
+    """A page for each source: its name, and its text in colours."""
+    for path, text in SOURCES.items():
+        up = "../" * (path.count("/") + 1)
+        back = f'<p><a href="{up}index.html">Plaquette</a></p>'
+        body = f"{back}<h1><code>{html.escape(path)}</code></h1>\n{coloured(path, text)}"
+        yield f"source/{path}", {"title": path, "body": body, "parents": [], "prev": None, "next": None}, "page.html"
+
+
+def drop_broken_script(_app, _page, _template, context, _doctree):
+    """Leaves out a script of Furo that Debian packs unbundled: browsers refuse it. Menus and search do not need it."""
+    with open(os.path.join(os.path.dirname(furo.__file__), "theme", "furo", "static", "scripts", "furo.js"), encoding="utf-8") as file:
+        if file.read(7) == "import ":
+            context["script_files"] = [script for script in context["script_files"] if "furo.js" not in str(getattr(script, "filename", script))]
 
 
 def setup(app):
-    app.connect("source-read", read)
+    app.connect("html-page-context", drop_broken_script, priority=900)
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    app.connect("html-collect-pages", pages_of_sources)

@@ -21,7 +21,7 @@ learn_list() {
   say
   say "Ladders (./plaquette learn LADDER [RUNG]): $(learn_ladders)"
   learn_notebook
-  say "All pages as HTML that reads offline (./plaquette learn book): needs python3-sphinx and python3-myst-parser"
+  say "All pages as a site that reads offline (./plaquette learn book): needs python3-sphinx, python3-myst-parser and furo"
   say "A picture that moves (./plaquette learn wave): docs/book/discontinuous-galerkin.md"
   say
   learn_exercises
@@ -94,17 +94,17 @@ learn_wave() {
   say "PICTURE    $out/wave.webp"
 }
 
-# learn_book   Makes HTML of all pages, out/book/html, and of public headers, out/book/headers. It reads offline.
+# learn_book   Makes a site of all pages, out/book/html, and of public headers, out/book/headers. It reads offline.
 learn_book() {
-  local python missing=() pages=$root/out/book/html
-  python_with sphinx >/dev/null || missing+=(python3-sphinx)
-  python_with myst_parser >/dev/null || missing+=(python3-myst-parser)
-  python=$(python_with sphinx myst_parser) ||
-    fail "learn book: Python lacks ${missing[*]:-one of python3-sphinx and python3-myst-parser}: apt-get install --no-install-recommends" \
-      "${missing[*]:-python3-sphinx python3-myst-parser} (docs/book reads as plain text too)"
-  "$python" -B -m sphinx -q -W --keep-going -c "$root/docs" -b html -d "$root/out/book/doctrees" "$root" "$pages" ||
-    fail "learn book: Sphinx found faults, which stand above"
-  say "BOOK       $pages/docs/book/README.html"
+  local python module missing=() pages=$root/out/book/html
+  for module in sphinx:python3-sphinx myst_parser:python3-myst-parser furo:furo; do
+    python_with "${module%%:*}" >/dev/null || missing+=("${module#*:}")
+  done
+  python=$(python_with sphinx myst_parser furo) ||
+    fail "learn book: one Python lacks ${missing[*]:-one of python3-sphinx, python3-myst-parser and furo}: apt-get install" \
+      "--no-install-recommends ${missing[*]:-python3-sphinx python3-myst-parser furo} (docs/book reads as plain text too)"
+  "$python" -B "$root/tools/book.py" "$root/out/book" || fail "learn book: Sphinx found faults, which stand above"
+  say "BOOK       $pages/index.html"
   if has command:doxygen; then
     (cd "$root" && { cat docs/Doxyfile; printf '%s\n' "OUTPUT_DIRECTORY = $root/out/book" "HTML_OUTPUT = headers"; } | doxygen -)
     say "HEADERS    $root/out/book/headers/index.html"

@@ -61,6 +61,7 @@ libmetis-dev            header:metis.h                    -    test  optional:me
 gfortran                command:gfortran                  -    test  optional:no_Fortran_module
 python3-sphinx          python:sphinx                     -    test  optional:the_book_is_not_built
 python3-myst-parser     python:myst_parser                -    test  optional:the_book_is_not_built
+furo                    python:furo                       -    test  optional:the_book_is_not_built
 clang-19                command:clang++-19                -    test  optional:no_fuzz_tests
 libclang-rt-19-dev      file:/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a - test optional:no_fuzz_tests
 '
