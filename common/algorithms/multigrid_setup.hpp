@@ -111,7 +111,7 @@ class multigrid {
     basis vectors;
     matrices numbers;
   };
-  /// Of levels that are there: those of another library, say.
+  /// Builds the hierarchy from finished levels, e.g. of another library.
   multigrid(const Library& library, const multigrid_parameters& parameters, std::vector<made_level> made)
       : multigrid(library, parameters, without_levels{}) {
     for (made_level& from : made) {

@@ -33,7 +33,7 @@ class coarse_schur_complement {
   }
 
   const coarse_geometry& geometry() const { return space_.geometry(); }
-  /// Computes n = 2 Nvec
+  /// Returns the numbers of a site, n = 2 Nvec.
   int n() const { return space_.n; }
 
   void apply(field& out, const field& in) const {

@@ -252,7 +252,7 @@ void red_black_schur<P>::apply(field& out, const field& in, bool daggered, sums_
   products_.hop_and_divide(out, odd, false, -1.0, &in, sums);
 }
 
-/// Returns gamma_5 A_ee (1 - A_ee^-1 H A_oo^-1 H) A_ee^-1 gamma_5
+/// Computes out = gamma_5 A_ee (1 - A_ee^-1 H A_oo^-1 H) A_ee^-1 gamma_5
 template <red_black_products P>
 void red_black_schur<P>::apply_dagger_by_gamma5(field& out, const field& in) const {
   if constexpr (!hopping_products<P>) {

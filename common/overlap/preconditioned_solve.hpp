@@ -461,7 +461,7 @@ class residual_minimiser {
         grow(units, least);
       }
   }
-  /// Does the same with the combinations that another one has chosen: those that are new there.
+  /// Adds the new combinations of another minimiser.
   template <class Space>
   void update(const Space& space, const residual_minimiser& other) {
     enlarge(space);
@@ -961,7 +961,7 @@ class preconditioned_solver {
     return both;
   }
 
-  /// Rounds a field to what single precision holds: products with it are then those with what is kept.
+  /// Rounds to single precision, so that inner products agree with those of the stored copy.
   static void round_to_single(Field& x) {
     InnerField rounded = like(x, x.columns(), as<InnerField>);
     convert(rounded, x);

@@ -287,7 +287,7 @@ class multigrid_solver : public vector_solver {
   /// The right-hand sides become these spin-colours of a source, times a phase, made where fields live.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,
                             complex<double> phase) = 0;
-  /// The residuals of the solutions that are there become the right-hand sides: for errors.
+  /// Makes b - M x the right-hand sides, to solve for the errors.
   virtual void set_residuals_as_sources() = 0;
   /// Returns the number of iterations of a first solve after which all is done that is done once: memory, recorded
   /// cycles, tuned kernels.

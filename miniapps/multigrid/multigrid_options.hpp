@@ -88,7 +88,7 @@ std::vector<extents> lattices_of(const multigrid_parameters& parameters, const l
 struct multigrid_memory {
   double solver = 0.0, hierarchy = 0.0, setup = 0.0, canonical = 0.0;
   double operators = 0.0;  ///< of the finest lattice, part of `solver`; a setup needs them too
-  /// Returns what a setup takes serves the solves afterwards.
+  /// Returns the bytes on the device: the solves reuse the memory of the setup.
   double device() const { return hierarchy + std::max(solver, operators + setup); }
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);

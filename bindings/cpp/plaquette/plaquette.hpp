@@ -390,7 +390,7 @@ struct rule {
   bool judge = true;            ///< by the reference operator; without, nothing passes
 };
 
-/// Of make_propagator_solver.
+/// Options of make_propagator_solver.
 struct krylov_options {
   api::device device = api::device::cpu;  ///< that solves
   precision outer = precision::double_;   ///< of the solution
