@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of Sphinx for the site that tools/book.py writes (./plaquette learn book): formulas become MathML, sources of
-programs and rungs become pages with colours, and a page of the tree keeps its name. Nothing is fetched from a network."""
+"""Settings of Sphinx for the site that tools/book.py writes (./plaquette learn book). Formulas become MathML. Sources of
+programs and rungs become pages with colours. A page of the tree keeps its name. Nothing is fetched from a network."""
 
 import html
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the two pictures of a propagator side by side: how the solver converged, by the first report, and the effective
-masses of the pion and the rho, averaged over all reports."""
+"""Draws the two pictures of a propagator side by side. The left one shows how the solver converged, by the first report.
+The right one has the effective masses of the pion and the rho, averaged over all reports."""
 
 import convergence
 import effective_mass

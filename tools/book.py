@@ -3,8 +3,8 @@
 """Writes the book, the ladders and all other pages of the tree as a site that reads offline: book.py OUT. It needs
 Sphinx, MyST and Furo (Debian: python3-sphinx, python3-myst-parser, furo). OUT/html/index.html is the first page.
 
-Pages stay Markdown in the tree. What the tree has as text for a terminal becomes what a browser shows: links to sources
-lead to pages with colours, rows of output become tables, notebooks and ladders become pages."""
+Pages stay Markdown in the tree. Links to sources lead to pages with colours. Rows of output become tables, notebooks and
+ladders become pages."""
 
 import argparse
 import glob
