@@ -3,6 +3,7 @@
 and that documents name files that exist."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,10 @@ class Tree(unittest.TestCase):
             self.assertEqual([s.text[-4:] for s in plain_words.sentences("a.md", texts["a.md"])], ["new."])
 
 
+def git_here(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+
 def markdown_files():
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if not name.startswith((".", "build")) and name not in ("out", "shared") or
@@ -139,6 +144,25 @@ class Documents(unittest.TestCase):
                 self.assertTrue(os.path.exists(to), f"{path}: {target}")
                 if heading and to.endswith(".md"):
                     self.assertIn(heading, headings(to), f"{path}: {target}#{heading}")
+
+    def test_pictures_come_from_a_revision_of_this_tree(self):
+        """A PNG on a page names the revision of its data (plots/style.py), which this history has; drawings have none."""
+        drawings = re.compile(r"(hop|lanes|schur|halo|reliable|ladder-[\w-]+)\.png$")
+        found = {}
+        for path in markdown_files():
+            with open(path, encoding="utf-8") as file:
+                for target in re.findall(r"!\[[^\]]*\]\(([^)]+\.png)\)", file.read()):
+                    picture = os.path.normpath(os.path.join(os.path.dirname(path), target))
+                    if not drawings.search(picture):
+                        with open(picture, "rb") as data:
+                            found[picture] = re.findall(rb"tEXtSource\0([0-9a-f]{40})", data.read())
+        self.assertGreaterEqual(len(found), 5)
+        for picture, revisions in found.items():
+            self.assertEqual(len(revisions), 1, f"{picture}: expected the revision of its data; scripts of plots/ write it")
+        if not shutil.which("git") or git_here("rev-parse", "--is-shallow-repository") != "false":
+            self.skipTest("no whole history of git")
+        for picture, (revision,) in found.items():
+            self.assertEqual(git_here("cat-file", "-t", revision.decode()), "commit", f"{picture}: its revision is not in this history")
 
     def test_notes_are_pages(self):
         for path in markdown_files():
