@@ -124,7 +124,7 @@ struct tuning_choices {
 
 // ---- What a solver answers
 
-/// Seconds are those of the slowest rank. Only `tuning` holds those that found out how kernels are launched.
+/// The seconds of the slowest rank. Only `tuning` holds the seconds that chose how kernels are launched.
 struct setup_report {
   struct {
     double relaxation = 0.0, refinement = 0.0, orthonormalisation = 0.0, galerkin = 0.0, whole = 0.0, tuning = 0.0;
@@ -154,7 +154,7 @@ struct cycle_trial {
   double cost() const { return rate > 0.0 && rate < 1.0 ? seconds / -std::log(rate) : 1e300; }
 };
 
-/// What was chosen. Seconds are those of the slowest rank.
+/// The choices of a trial, and the seconds of the slowest rank.
 struct tuning_report {
   struct {
     double trial = 0.0;   ///< of cycles that were tried

@@ -46,7 +46,7 @@ class own_solver {
                      const api::rule& rule = {});
   /// Solves for a propagator. A Gaussian source needs smearing_links.
   propagator solve(const source& from, const api::rule& rule = {});
-  const lattice& on() const;     ///< returns its lattice
+  const lattice& on() const;     ///< the lattice of the links
   int levels() const;            ///< that were made, the finest included
   double setup_seconds() const;  ///< of making it
 

@@ -144,8 +144,8 @@ enum class smearing_kind {
 };
 /// How links are smeared.
 struct link_smearing {
-  smearing_kind kind = smearing_kind::stout;  ///< which one
-  int steps = 1;                              ///< how often
+  smearing_kind kind = smearing_kind::stout;  ///< the average over staples
+  int steps = 1;                              ///< smearings, one after the other
   double weight = 0.1;   ///< rho of stout; alpha of APE, of (1 - alpha) U + alpha / n sum of n staples
   bool spatial = false;  ///< stout and APE: only spatial links are smeared, and with spatial staples
   std::array<double, 3> alpha{0.75, 0.6, 0.3};  ///< of HYP
@@ -286,7 +286,7 @@ enum class source_kind {
 };
 /// A right-hand side for each spin and colour.
 struct source {
-  source_kind kind = source_kind::point;  ///< which one
+  source_kind kind = source_kind::point;  ///< its shape
   coordinate position{0, 0, 0, 0};        ///< of a wall and of noise only the time counts
   double radius = 2.0;                    ///< of the Gaussian
   int steps = 5;                          ///< of its smearing
@@ -300,7 +300,7 @@ struct source {
 
 /// Whether a result may be used. Nothing passes that was not judged.
 struct verdict {
-  bool passed = false;     ///< where it may be used
+  bool passed = false;     ///< the result may be used
   bool judged = false;     ///< by the independent operator
   double worst = 0.0;      ///< the largest residual by the independent operator
   double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and what rounding leaves
@@ -341,10 +341,10 @@ enum class propagator_style {
 /// The twelve columns of M^-1 from one source; they do not change any more.
 class propagator {
  public:
-  const solve_report& report() const;                          ///< of its solve
+  const solve_report& report() const;                          ///< the report of the solve that made it
   api::verdict verdict() const { return report().verdict(); }  ///< of all twelve columns
-  const api::source& from() const;                             ///< what it was solved for
-  const lattice& on() const;                                   ///< returns its lattice
+  const api::source& from() const;                             ///< the source of the solve
+  const lattice& on() const;                                   ///< the lattice of the links
   /// Correlators, a number a time of the whole lattice, summed over space, spins and colours.
   std::vector<double> pion() const;
   std::vector<double> rho() const;  ///< averaged over three polarisations, positive
@@ -446,7 +446,7 @@ class dirac_operator {
   dirac_operator(const gauge_field& links, const action& quarks, device where = device::cpu);
   /// Computes out = M in, or M^+ in.
   void apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout, bool dagger = false) const;
-  const lattice& on() const;  ///< returns its lattice
+  const lattice& on() const;  ///< the lattice of the links
 
   struct state;
 
@@ -497,7 +497,7 @@ class overlap_solver {
   /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
   /// function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
-  const lattice& on() const;                              ///< returns its lattice
+  const lattice& on() const;                              ///< the lattice of the links
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
   int mode_count(mode_kind of) const;                     ///< the same on all ranks; no communication
