@@ -231,76 +231,12 @@ PLAQUETTE_HOST_DEVICE su3<double> clover_force(const Links& links, const Leaves&
   return (0.5 * step) * traceless_antihermitian_part(clover_gather(links, leaves, x, mu));
 }
 
-// A plaquette's four links share what is made of each link and its two leaves, S = Z(x) U_mu(x) + U_mu(x) Z(x+mu): as
-// Z^+ = -Z, the leaves put in along the link backwards give -S^+. Sites of a column share it, too.
-
-/// Returns S of U_mu(x) and the leaves of a plane.
+/// Returns what the leaves of one plane add to it.
 template <class Links, class Leaves, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> link_with_leaves(const Links& links, const Leaves& leaves, const Site& x, int mu,
-                                                   int plane) {
-  const su3<double> u = links(x, mu);
-  return leaves(x, plane) * u + u * leaves(links.moved(x, mu, +1), plane);
-}
-
-/// Returns the staple above U_mu(x) with the leaves put in once at each corner, given S of its links U_nu(x+mu) and
-/// U_nu(x).
-template <class Links, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> staple_above_with_leaves(const Links& links, const Site& x, int mu, int nu,
-                                                           const su3<double>& right, const su3<double>& left) {
-  const su3<double> top = links(links.moved(x, nu, +1), mu);
-  return right * adjoint(links(x, nu) * top) - (links(links.moved(x, mu, +1), nu) * adjoint(top)) * adjoint(left);
-}
-
-/// Returns the staple below U_mu(x+nu), given S of the same links.
-template <class Links, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> staple_below_with_leaves(const Links& links, const Site& x, int mu, int nu,
-                                                           const su3<double>& right, const su3<double>& left) {
-  const su3<double> bottom = links(x, mu);
-  return adjoint(right) * adjoint(adjoint(links(x, nu)) * bottom) -
-         adjoint(bottom * links(links.moved(x, mu, +1), nu)) * left;
-}
-
-/// Makes what closes U_mu to G_mu of the leaves of the plane (mu, nu), mu < nu, for a column of sites along nu. A site
-/// takes 12 products and a column 4 more; clover_gather_of_plane takes 16 a site.
-/// \param length  sites of the column, of which `first` is the first
-/// \param take    take(n, x, sum) takes that of site n of the column, x
-template <class Links, class Leaves, class Site, class Take>
-PLAQUETTE_HOST_DEVICE void gather_across_column(const Links& links, const Leaves& leaves, const Site& first, int length,
-                                                int mu, int nu, const Take& take) {
-  const int plane = plane_number(mu, nu);
-  Site x = links.moved(first, nu, -1);
-  su3<double> from_below;
-  PLAQUETTE_ROLLED
-  for (int n = -1; n < length; ++n) {
-    const su3<double> right = link_with_leaves(links, leaves, links.moved(x, mu, +1), nu, plane),
-                      left = link_with_leaves(links, leaves, x, nu, plane);
-    if (n >= 0) take(n, x, from_below + staple_above_with_leaves(links, x, mu, nu, right, left));
-    if (n < length - 1) from_below = staple_below_with_leaves(links, x, mu, nu, right, left);
-    x = links.moved(x, nu, +1);
-  }
-}
-
-/// Does the same for U_nu.
-template <class Links, class Leaves, class Site, class Take>
-PLAQUETTE_HOST_DEVICE void gather_along_column(const Links& links, const Leaves& leaves, const Site& first, int length,
-                                               int mu, int nu, const Take& take) {
-  const int plane = plane_number(mu, nu);
-  Site x = first;
-  su3<double> above, below;  // S of U_mu(x) and U_mu(x - mu)
-  PLAQUETTE_ROLLED
-  for (int n = -1; n < length; ++n) {
-    const Site ahead = n < 0 ? x : links.moved(x, nu, +1);
-    su3<double> sum;
-    {
-      const su3<double> here = link_with_leaves(links, leaves, ahead, mu, plane);
-      if (n >= 0) sum = staple_above_with_leaves(links, x, nu, mu, here, above);
-      above = here;
-    }
-    const su3<double> here = link_with_leaves(links, leaves, links.moved(ahead, mu, -1), mu, plane);
-    if (n >= 0) take(n, x, -1.0 * (sum + staple_below_with_leaves(links, links.moved(x, mu, -1), nu, mu, here, below)));
-    below = here;
-    x = ahead;
-  }
+PLAQUETTE_HOST_DEVICE su3<double> clover_force_of_plane(const Links& links, const Leaves& leaves, const Site& x, int mu,
+                                                        int nu, double step) {
+  const su3<double> sum = clover_gather_of_plane(links, leaves, x, links.moved(x, mu, +1), mu, nu);
+  return (0.5 * step) * traceless_antihermitian_part(links(x, mu) * sum);
 }
 
 // --- Determinants ----------------------------------------------------------------------------------------------------
