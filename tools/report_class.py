@@ -16,7 +16,7 @@ def problem_of(app, name, memory):
     problem = dict(program["fixed"])
     if name in CLASSES["lattices"] and program["scaled"] == "lattice":
         problem["lattice"] = CLASSES["lattices"][name]
-        if "gauge" not in problem:
+        if "gauge" not in problem and "start" not in problem:
             problem.update(CLASSES["light_quark"])
             problem["gauge"] = CLASSES["repeated"].get(name, problem["gauge"])
     problem.update(program.get(name, {}))
@@ -27,15 +27,16 @@ def problem_of(app, name, memory):
 
 
 def plaquette_of(gauge):
-    """Of the links before any smearing; of repeated ones, of the cell."""
-    if "plaquette_of_cell" in gauge:
-        return number(gauge["plaquette_of_cell"])
+    """Of the links before any smearing or trajectory; of repeated ones, of the cell."""
+    for key in ("plaquette_of_cell", "plaquette_of_heat_bath"):
+        if key in gauge:
+            return number(gauge[key])
     return number(gauge["stout"].get("plaquette_before") if "stout" in gauge else gauge.get("plaquette"))
 
 
 def plaquette_faults(problem, gauge, name, remarks):
     """Where the links are no heat bath's of this kind; a remark where they are others than those that were measured."""
-    words = str(problem.get("gauge")).split(":")
+    words = str(problem.get("gauge", problem.get("start"))).split(":")
     rule = CLASSES["plaquettes"].get(":".join(words[:3]))
     if rule is None:
         return []
@@ -96,6 +97,9 @@ def class_faults(report, remarks):
     for key, least in CLASSES["programs"][report["app"]]["least"].items():
         if not number(parameters.get(key)) >= least:
             faults.append(f"class {name}: expected {key} {least} or more, found {parameters.get(key)}")
+    for key, most in CLASSES["programs"][report["app"]].get("most", {}).items():
+        if not number(report["observables"].get(key)) <= most:
+            faults.append(f"class {name}: expected {key} {most} or less, found {report['observables'].get(key)}")
     seconds = CLASSES["programs"][report["app"]].get("seconds", CLASSES["classes"][name]["seconds"])
     if not number(run_class.get("work_seconds", 0.0)) >= seconds:
         faults.append(f"class {name}: expected {seconds} s of work or more, found {run_class.get('work_seconds')}")

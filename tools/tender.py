@@ -22,7 +22,7 @@ with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8")
 # What a first run is told; and the option that makes the timed work longer, where there is one.
 FIRST = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": [], "overlap-propagator": ["--scheme", "preconditioned"],
          "dslash-scaling": ["--operator", "hopping", "--layout", "even-odd", "--precision", "double", "--samples", "3"],
-         "nodal-dg": ["--steps", "20", "--samples", "4"]}
+         "nodal-dg": ["--steps", "20", "--samples", "4"], "hmc": []}
 # The same for classes above nano: half of the usual modes leave room for a batch of columns.
 ABOVE_NANO = {"overlap-propagator": ["--modes", "100"]}
 LONGER = {"mixed-precision-solver": "--repeat", "dslash-scaling": "--samples", "nodal-dg": "--steps"}

@@ -17,7 +17,7 @@ tender() {
         before=$argument
       done
       { prepare "$@" && compile plaquette-mixed-precision-solver plaquette-multigrid plaquette-dslash-scaling plaquette-nodal-dg \
-        plaquette-overlap-propagator; } >&2
+        plaquette-overlap-propagator plaquette-hmc; } >&2
       programs=(--programs "$(build_folder)/miniapps")
       ;;
   esac

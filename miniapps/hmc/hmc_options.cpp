@@ -62,6 +62,24 @@ std::vector<factor_solver> parse_solvers(const std::string& text, const std::str
   return solvers;
 }
 
+/// Returns the steps of "KAPPA:TRAJECTORIES,...".
+std::vector<warm_up_step> parse_warm_up(const std::string& text, const std::string& option) {
+  constexpr int most = 1000;
+  std::vector<warm_up_step> steps;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const std::size_t colon = word.find(':');
+    if (colon == std::string::npos)
+      throw input_error(option + ": expected KAPPA:TRAJECTORIES, such as 0.134:2, found '" + word + "'");
+    const double kappa = parse_real(word.substr(0, colon), option + ", kappa", real_range::positive());
+    steps.push_back(
+        {kappa, static_cast<int>(parse_integer(word.substr(colon + 1), option + ", trajectories", 1, most))});
+    at = end + 1;
+  }
+  return steps;
+}
+
 void declare_start(command_line& line, shared_options& shared) {
   line.custom(
       "--start", "cold|hot|weak:EPS|heatbath:BETA[:SWEEPS]|FILE", shared.gauge.describe(),
@@ -130,6 +148,11 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
             "Same bits on any number of ranks: on the CPU, by cg-double, with exact sums");
   declare_start(line, options.shared);
   declare_reunitarise(line, options.shared);
+  line.custom(
+      "--warm-up", "KAPPA:TRAJECTORIES,...", "none",
+      [&options](const std::string& text, const std::string& option) { options.warm_up = parse_warm_up(text, option); },
+      "Trajectories before the chain that do not count: at each kappa in turn, heavy quarks first, all accepted. "
+      "Quenched links may have no solution for light quarks");
 }
 
 void declare_output(command_line& line, hmc_options& options, raw_options& raw) {
@@ -172,8 +195,8 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   if (raw.flavours % 2 != 0)
     throw input_error(fmt::format("--flavours: expected an even number, found {}", raw.flavours));
   if (raw.flavours == 0) {
-    for (const char* option :
-         {"--splitting", "--mass-shifts", "--twisted-mass", "--solvers", "--forecast", "--csw", "--kappa", "--mass"})
+    for (const char* option : {"--splitting", "--mass-shifts", "--twisted-mass", "--solvers", "--forecast", "--csw",
+                               "--kappa", "--mass", "--warm-up"})
       if (line.given(option)) throw input_error(fmt::format("{}: expected quarks, found --flavours 0", option));
     return;
   }
@@ -193,6 +216,23 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
   if (options.action.solvers.empty()) options.action.solvers.emplace_back();
   if (options.action.solvers.size() == 1)
     options.action.solvers.resize(quarks.twisted_masses.size(), options.action.solvers.front());
+}
+
+/// Sets what the class has, but for what the command line gives itself.
+void take_class(hmc_options& options, raw_options& raw, const command_line& line) {
+  const json_document &fixed = options.run_class->fixed, &suggested = options.run_class->suggested;
+  take_problem(options.shared, *options.run_class, line);
+  if (!line.given("--start")) options.shared.gauge = parse_gauge_choice(fixed["start"].get<std::string>(), "--size");
+  if (!line.given("--beta")) options.action.gauge.beta = fixed["beta"];
+  if (!line.given("--tau")) options.plan.tau = fixed["tau"];
+  if (!line.given("--warm-up")) {
+    options.warm_up.clear();
+    for (const json_document& step : fixed["warm_up"]) options.warm_up.push_back({step[0], step[1]});
+  }
+  if (!line.given("--trajectories")) options.trajectories = suggested["trajectories"];
+  if (!line.given("--integrator")) raw.integrator = suggested["integrator"].get<std::string>();
+  if (!line.given("--splitting") && !line.given("--mass-shifts"))
+    raw.splitting = suggested["splitting"].get<std::vector<double>>();
 }
 
 void require_reproducible_sense(const hmc_options& options) {
@@ -216,12 +256,16 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   action_options quarks;
   quarks.mass = action_options::not_given;
   quarks.kappa = 0.138;
+  class_options size;
+  declare_class(
+      line, size, {},
+      "Official class (RUN_RULES.md): lattice, action, start, warm-up, integrator; single options overrule it");
   shared_option_set shared(line, defaults, quarks, {"gauge", "--precision", "--rhs", "--tol", "--check"});
   options.shared.gauge = {.from = gauge_choice::origin::unit};
   declare_action(line, options, raw);
   declare_dynamics(line, options, raw);
   declare_output(line, options, raw);
-  line.examples({"--lattice 4x4x4x8 --beta 5.6 --csw 1.76 --kappa 0.138 --trajectories 10",
+  line.examples({"--size nano", "--lattice 4x4x4x8 --beta 5.6 --csw 1.76 --kappa 0.138 --trajectories 10",
                  "--lattice 8x8x8x8 --flavours 0 --beta 6.0 --start heatbath:6.0:50 --trajectories 100",
                  "--lattice 16x16x16x32 --device gpu --beta 5.3 --csw 1.90952 --kappa 0.1366 --splitting 0.1,0.5 "
                  "--store chain --trajectories 100"});
@@ -229,6 +273,8 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   const shared_options start = options.shared;
   options.shared = shared.collected();
   options.shared.gauge = start.gauge;
+  options.run_class = find_class("hmc", size, line);
+  if (options.run_class) take_class(options, raw, line);
   options.shared.reunitarise = start.reunitarise;
   require_reunitarise_sense(options.shared);
   options.action.seed = options.shared.seed;
@@ -289,6 +335,9 @@ json_document parameters_of_chain(const hmc_options& options) {
                            {"tau", options.plan.tau},
                            {"integrator", describe(options.plan.levels)},
                            {"flavours", action.quarks ? 2 * action.quarks->pairs : 0}};
+  json_document warm_up = json_document::array();
+  for (const warm_up_step& step : options.warm_up) warm_up.push_back({step.kappa, step.trajectories});
+  if (!options.warm_up.empty()) parameters["warm_up"] = warm_up;
   // A GPU's logarithms and cosines have other last bits: a chain stays on the device that it began on.
   parameters["device"] = options.shared.device;
   if (!action.quarks) return parameters;

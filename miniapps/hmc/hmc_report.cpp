@@ -125,10 +125,12 @@ std::string history_table(const chain_state& state, const hmc_options& options) 
 void note_chain(report& result, const chain_state& state, const hmc_options& options, int first) {
   const json_document averages = averages_of(state);
   std::vector<double> seconds;
+  double largest = 0.0;
   json_document dh = json_document::array(), plaquettes = dh, accepted = dh, forces = json_document::object();
   for (int n = 0; n < state.trajectories_done(); ++n) {
     const trajectory_record& t = state.history[static_cast<std::size_t>(n)];
     dh.push_back(t.dh);
+    largest = std::max(largest, std::abs(t.dh));
     plaquettes.push_back(t.plaquette);
     accepted.push_back(t.accepted);
     if (n >= first) seconds.push_back(t.seconds);
@@ -143,6 +145,7 @@ void note_chain(report& result, const chain_state& state, const hmc_options& opt
                           {"largest", state.history.back().forces[n].largest}};
   result.observables = {
       {"dh", dh},
+      {"largest_dh", largest},
       {"accepted", accepted},
       {"plaquette", plaquettes},
       {"acceptance", averages["acceptance"]},

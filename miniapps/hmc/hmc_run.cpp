@@ -23,6 +23,7 @@
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/hmc_trials.hpp"
 #include "miniapps/hmc/trajectory_judge.hpp"
+#include "miniapps/hmc/warm_up.hpp"
 #include "miniapps/shared/clock_draw.hpp"
 #include "miniapps/shared/distinct_files.hpp"
 
@@ -43,6 +44,13 @@ struct chain_run {
     return app.replaces(path) ? existing_file::replace : existing_file::keep;
   }
 };
+
+/// Returns the seconds of the trajectories from the first of this run.
+double seconds_of(const chain_state& state, int first) {
+  double seconds = 0.0;
+  for (int n = first; n < state.trajectories_done(); ++n) seconds += state.history[static_cast<std::size_t>(n)].seconds;
+  return seconds;
+}
 
 bool is_stored(const chain_run& run) {
   return run.options.store.empty() || run.stored_at == run.state.trajectories_done();
@@ -377,6 +385,8 @@ void hmc_program::print_problem(const app_run& run) const {
       fmt::print("twist      mass {:g} (2 kappa mu = {:g})\n", mu, 2.0 * action.quarks->action.kappa() * mu);
   }
   fmt::print("integrator {}, tau {:g}\n", describe(options_.plan.levels), options_.plan.tau);
+  for (const warm_up_step& step : options_.warm_up)
+    fmt::print("warm-up    {} trajectories at kappa {:g}\n", step.trajectories, step.kappa);
   if (checkpoint_exists(options_.store))
     fmt::print("continues  {} after trajectory {}\n", printable(options_.store), state_.trajectories_done());
 }
@@ -394,9 +404,16 @@ exit_status hmc_program::body(app_run& app) {
     print_gauge_remarks(start);
     print_remark_on_kappa(options_);
   }
-  const auto make = [&](const hybrid_action& action) {
-    return app.device->make_molecular_dynamics(app.geometry, app.world, start.links, action);
+  const auto make_on = [&app](const gauge_configuration& links, const hybrid_action& action) {
+    return app.device->make_molecular_dynamics(app.geometry, app.world, links, action);
   };
+  const auto make = [&](const hybrid_action& action) { return make_on(start.links, action); };
+  std::optional<warmed_links> warmed;
+  if (!options_.warm_up.empty() && state_.history.empty()) {
+    warmed = app.stage("warm-up", [&] { return warm_up(app, options_, std::move(start.links), make_on); });
+    start.links = std::move(warmed->links);
+    check_warm_up(app, options_, start.links, warmed->records);
+  }
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
   chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};
   check_start(run, start);
@@ -412,12 +429,14 @@ exit_status hmc_program::body(app_run& app) {
   judge_run(run, judge, links);
   note_chain(app.result, run.state, options_, run.first);
   app.result.observables["judged"] = judge.judged(run.first);
+  if (warmed) note_warm_up(app.result, *warmed);
   check_reported(app.result, run.state, table);
   if (!was_stopped && !options_.store.empty()) {
     store(run, links, true);
     check_store(run, links);
   }
   app.control.note_stop(app.result.checks);
+  app.work_seconds = seconds_of(run.state, run.first);
   app.progress.clear();
   if (app.is_root()) print_chain(app.result, run.state, options_);
   return app.finish(app.control.stopped() ? exit_status::interrupted : exit_status::success);

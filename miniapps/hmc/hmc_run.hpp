@@ -14,6 +14,7 @@ class hmc_program final : public program {
   program_text text() const override;
   void parse(int argc, const char* const* argv) override;
   const shared_options& shared() const override { return options_.shared; }
+  std::optional<official_class> run_class() const override { return options_.run_class; }
   lattice_geometry geometry(const communicator& world) override;
   std::vector<named_file> files() const override;
   std::vector<std::string> files_of_stopped_run() const override;

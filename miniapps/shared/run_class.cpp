@@ -46,10 +46,11 @@ std::string short_text(const json_document& value) {
   return text.empty() ? "none" : text;
 }
 
-/// The links whose plaquette the report has before any smearing; of repeated ones the cell.
+/// The links whose plaquette the report has before any smearing or trajectory; of repeated ones the cell.
 double plaquette_of(const json_document& gauge) {
   const double nothing = std::numeric_limits<double>::quiet_NaN();
-  if (gauge.contains("plaquette_of_cell")) return gauge["plaquette_of_cell"];
+  for (const char* key : {"plaquette_of_cell", "plaquette_of_heat_bath"})
+    if (gauge.contains(key)) return gauge[key];
   if (gauge.contains("stout")) return gauge["stout"].value("plaquette_before", nothing);
   return gauge.value("plaquette", nothing);
 }
@@ -57,7 +58,8 @@ double plaquette_of(const json_document& gauge) {
 /// Sets what the plaquette of a class must be. One rounding changes all links within some ten sweeps of the heat bath:
 /// other machines make other links of the same distribution.
 void set_plaquette(official_class& problem, const json_document& plaquettes) {
-  gauge_choice gauge = parse_gauge_choice(problem.fixed["gauge"].get<std::string>(), "--size");
+  const char* key = problem.fixed.contains("start") ? "start" : "gauge";
+  gauge_choice gauge = parse_gauge_choice(problem.fixed[key].get<std::string>(), "--size");
   const json_document lattice = gauge.cell ? json_document(*gauge.cell) : problem.fixed["lattice"];
   gauge.cell.reset();
   const auto found = plaquettes.find(gauge.describe());
@@ -93,14 +95,19 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   }
   const json_document& program = all["programs"][app];
   const std::string scaled = program["scaled"];
-  official_class found{chosen.size, chosen.memory, program["fixed"], program["least"],
-                       program.value("seconds", all["classes"][chosen.size]["seconds"].get<double>())};
+  official_class found{chosen.size, chosen.memory, program["fixed"], program["least"]};
+  found.seconds = program.value("seconds", all["classes"][chosen.size]["seconds"].get<double>());
+  found.most = program.value("most", json_document::object());
+  if (const auto suggested = program.find("suggested"); suggested != program.end()) {
+    found.suggested = (*suggested)["all"];
+    if (suggested->contains(chosen.size)) found.suggested.update((*suggested)[chosen.size]);
+  }
   found.version = program.value("version", 1);
   if (const auto expected = program.find("expected_iterations"); expected != program.end())
     found.expected_iterations = expected->value(chosen.size, expected->value("others", 0));
   if (scaled == "lattice" && all["lattices"].contains(chosen.size)) {
     found.fixed["lattice"] = all["lattices"][chosen.size];
-    if (!found.fixed.contains("gauge")) {
+    if (!found.fixed.contains("gauge") && !found.fixed.contains("start")) {
       found.fixed.update(all["light_quark"]);
       if (all["repeated"].contains(chosen.size)) found.fixed["gauge"] = all["repeated"][chosen.size];
     }
@@ -108,7 +115,7 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
   if (program.contains(chosen.size)) found.fixed.update(program[chosen.size]);
   json_document& last = found.fixed[scaled].back();
   last = static_cast<int>(last.get<double>() * all["memory"][chosen.memory].get<double>());
-  if (found.fixed.contains("gauge")) set_plaquette(found, all["plaquettes"]);
+  if (found.fixed.contains("gauge") || found.fixed.contains("start")) set_plaquette(found, all["plaquettes"]);
   return found;
 }
 
@@ -148,6 +155,11 @@ class_verdict judge_class(const official_class& problem, const report& result, d
   for (const auto& item : problem.least.items()) {
     const json_document found = parameters.value(item.key(), json_document(nullptr));
     if (!found.is_number() || !(found.get<double>() >= item.value().get<double>()))
+      add(item.key() + " " + short_text(found));
+  }
+  for (const auto& item : problem.most.items()) {
+    const json_document found = result.observables.value(item.key(), json_document(nullptr));
+    if (!found.is_number() || !(found.get<double>() <= item.value().get<double>()))
       add(item.key() + " " + short_text(found));
   }
   const double off = std::abs(plaquette_of(result.gauge) - problem.plaquette);

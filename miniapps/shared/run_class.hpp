@@ -18,6 +18,8 @@ struct official_class {
   std::string name, memory;
   json_document fixed;          ///< parameters of the report and their values
   json_document least;          ///< parameters and their least values
+  json_document most{};         ///< numbers of the observables and their largest values
+  json_document suggested{};    ///< parameters that a run may change
   double seconds = 0.0;         ///< of work, at least
   int expected_iterations = 0;  ///< of a solve, for estimates; 0: not known
   /// Of links before smearing, or of the cell that they repeat, and how far others may lie from it; 0: any.

@@ -10,17 +10,18 @@ from harness import SUCCESS, UNUSABLE, CommandLineTest, run
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 APPS = os.environ["PLAQUETTE_PROGRAMS"]
-OFFICIAL = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
+OFFICIAL = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg", "hmc"]
 #: What makes a run of nano quick, and leaves the class as it is.
 QUICK = {"mixed-precision-solver": ["--repeat", "1"], "multigrid": ["--trials", "0", "--modes", "0", "--reference", "none"],
          "dslash-scaling": ["--samples", "3", "--operator", "hopping", "--layout", "even-odd"],
-         "overlap-propagator": ["--scheme", "preconditioned"], "nodal-dg": ["--steps", "10", "--samples", "2"]}
+         "overlap-propagator": ["--scheme", "preconditioned"], "nodal-dg": ["--steps", "10", "--samples", "2"], "hmc": []}
 #: What does not, and how the verdict names it.
 OFF = {"mixed-precision-solver": (["--tol", "0.9", "--rhs", "1"], "rhs 1, tolerance 0.9"),
        "multigrid": (["--lattice", "4x4x4x4"], "lattice 4x4x4x4"),
        "dslash-scaling": (["--precision", "single", "--seed", "2"], "seed 2, headline hopping even-odd single 18 N=1"),
        "overlap-propagator": (["--masses", "0.2,0.4", "--tol", "1e-6"], "masses [0.2,0.4], tolerance 1e-06"),
-       "nodal-dg": (["--box", "2x2x2", "--order", "2"], "order 2, box 2x2x2")}
+       "nodal-dg": (["--box", "2x2x2", "--order", "2"], "order 2, box 2x2x2"),
+       "hmc": (["--beta", "5.5", "--trajectories", "1"], "beta 5.5, trajectories 1")}
 
 with open(os.path.join(ROOT, "common", "app", "classes.json"), encoding="utf-8") as ladder:
     CLASSES = json.load(ladder)

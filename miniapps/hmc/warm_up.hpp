@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Trajectories before a chain: they bring links of a quenched heat bath to the quarks, by heavier quarks first.
+/// Quenched links may be exceptional, so that light quarks have no solution on them.
+#pragma once
+
+#include <vector>
+
+#include "miniapps/hmc/hmc_trials.hpp"
+
+namespace plaquette {
+
+/// One trajectory of a warm-up.
+struct warm_up_record {
+  double kappa = 0.0, dh = 0.0, plaquette = 0.0, seconds = 0.0;
+};
+
+/// Links after a warm-up, what its trajectories told, and the plaquette before it.
+struct warmed_links {
+  gauge_configuration links;
+  std::vector<warm_up_record> records;
+  double plaquette_before = 0.0;
+};
+
+/// Makes molecular dynamics of an action on given links. Collective.
+using dynamics_on =
+    std::function<std::unique_ptr<molecular_dynamics>(const gauge_configuration&, const hybrid_action&)>;
+
+/// Makes the trajectories of options.warm_up, one after the other, with the integrator and the factors of the chain.
+/// All are accepted. Their random numbers are of no trajectory of the chain. Prints a line a trajectory. Throws
+/// input_error if steps are too long, and the error of a stopped run. Collective.
+warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make);
+
+/// Checks that the warm-up made the trajectories of the options, none of them twice, and left links with the plaquette
+/// of its last one, by the CPU library. Collective.
+void check_warm_up(app_run& run, const hmc_options& options, const gauge_configuration& links,
+                   const std::vector<warm_up_record>& records);
+
+/// Notes the trajectories of the warm-up, and the plaquette of the links before it.
+void note_warm_up(report& result, const warmed_links& warmed);
+
+}  // namespace plaquette
