@@ -97,7 +97,8 @@ def launcher(a, ranks):
     if a.launcher:
         return a.launcher.replace("{ranks}", str(ranks)).split()
     if "SLURM_JOB_ID" in os.environ and shutil.which("srun"):
-        return ["srun", "-n", str(ranks)]
+        cpus = os.environ.get("SLURM_CPUS_PER_TASK")  # srun ignores it from Slurm 22.05 on
+        return ["srun", "-n", str(ranks), *(["--cpus-per-task=" + cpus] if cpus else [])]
     return ["mpirun", "-n", str(ranks)] if ranks > 1 else []
 
 

@@ -4,6 +4,9 @@
 # (exec), which passes the signal on. The program then stops in time, with a report and exit status 6. Without B: the
 # signal goes to job steps alone, and a program that the script runs without srun is none.
 #   PLAQUETTE_FOLDER=/path/to/build/mpi/miniapps sbatch --nodes 2 recipes/slurm/plaquette.sh mixed-precision-solver node
+# One rank a NUMA node: sbatch --ntasks-per-node=2 --cpus-per-task=64. Without these, Slurm starts one rank a node.
+# If every rank says that it is alone, Slurm has started Open MPI without PMIx. "scontrol show config | grep MpiDefault"
+# then prints none. Set SLURM_MPI_TYPE=pmix; "srun --mpi=list" lists the other choices (cray_shasta and pmi2 for MPICH).
 #SBATCH --job-name=plaquette
 #SBATCH --time=01:00:00
 #SBATCH --signal=B:USR1@120
@@ -20,8 +23,12 @@ if [[ -n ${PLAQUETTE_MODULES-} ]]; then
   # shellcheck disable=SC2086 # several names
   module load $PLAQUETTE_MODULES
 fi
-export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
-export OMP_PROC_BIND=close OMP_PLACES=cores
+# From Slurm 22.05 on srun ignores the job's --cpus-per-task, and a rank runs on one CPU: srun has to be told again. A job
+# without --cpus-per-task shares the CPUs of its node among the ranks there. SLURM_TASKS_PER_NODE is a list such as 2(x3),1.
+tasks=${SLURM_TASKS_PER_NODE:-1}
+cpus=${SLURM_CPUS_PER_TASK:-$((${SLURM_CPUS_ON_NODE:-1} / ${tasks%%[!0-9]*}))}
+[[ $cpus -ge 1 ]] || cpus=1
+export OMP_NUM_THREADS=$cpus OMP_PROC_BIND=close OMP_PLACES=cores
 
-exec srun --cpu-bind=cores "$PLAQUETTE_FOLDER/$app/plaquette-$app" --size "$size" \
+exec srun --cpus-per-task="$cpus" --cpu-bind=cores "$PLAQUETTE_FOLDER/$app/plaquette-$app" --size "$size" \
   --json "$app-$size-${SLURM_NTASKS:-1}-${SLURM_JOB_ID:-0}.json" "$@"

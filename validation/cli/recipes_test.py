@@ -142,6 +142,27 @@ class Recipes(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("which program", done.stderr)
 
+    def test_slurm_script_tells_srun_the_cpus_of_a_rank(self):
+        script = os.path.join(RECIPES, "slurm", "plaquette.sh")
+        program_at(os.path.join(self.folder, "bin", "srun"), 'echo "threads $OMP_NUM_THREADS: $*"\n')
+        job = {name: value for name, value in self.environment.items() if not name.startswith("SLURM_")}
+        for cpus, given in (("64", {"SLURM_CPUS_PER_TASK": "64", "SLURM_CPUS_ON_NODE": "128"}),
+                            ("32", {"SLURM_TASKS_PER_NODE": "4(x2),3", "SLURM_CPUS_ON_NODE": "128"}),
+                            ("128", {"SLURM_TASKS_PER_NODE": "1", "SLURM_CPUS_ON_NODE": "128"}), ("1", {})):
+            done = run("bash", script, "multigrid", env={**job, **given}, cwd=self.folder)
+            self.assertRegex(done.stdout, rf"^threads {cpus}: --cpus-per-task={cpus} ", done.stderr)
+
+    def test_every_batch_signal_goes_to_the_script(self):
+        # Without B: Slurm signals job steps alone. A program that the script starts by itself never gets the signal.
+        for folder, _, names in os.walk(ROOT):
+            if {"build", "out", ".git"} & set(os.path.relpath(folder, ROOT).split(os.sep)):
+                continue
+            for name in names:
+                if name.endswith((".md", ".sh", ".sbatch", ".txt", ".hpp", ".cpp", ".xml")):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        for given in re.findall(r"--signal=(\S+)", file.read()):
+                            self.assertTrue(given.startswith("B:USR1@"), f"{folder}/{name}: {given}")
+
     def test_apptainer_recipe_has_its_sections_in_shell(self):
         text = text_of("recipes", "apptainer", "plaquette.def")
         self.assertRegex(text, r"\nBootstrap: docker\nFrom: debian:\d+\n")
