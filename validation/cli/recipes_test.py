@@ -14,6 +14,9 @@ import unittest
 import xml.etree.ElementTree
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+sys.path.append(os.path.join(ROOT, "tools"))
+from report_limits import UNITS  # noqa: E402  (as validate expects them)
+
 RECIPES = os.path.join(ROOT, "recipes")
 APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
 OUTPUT = "CLASS nano CONFORMS\nFOM        1.5 solves/s     (x)\nVERIFIED   PASSED     (1 check)\n"
@@ -40,7 +43,7 @@ class Recipes(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="plaquette-recipes-")
         self.addCleanup(shutil.rmtree, self.folder, True)
         for app in APPS:  # stand-ins that end as the programs do
-            program_at(os.path.join(self.folder, "apps", app, "plaquette-" + app), f"cat <<'E'\n{OUTPUT}E\n")
+            program_at(os.path.join(self.folder, "apps", app, "plaquette-" + app), f"cat <<'E'\n{OUTPUT.replace('solves/s', UNITS[app])}E\n")
         program_at(os.path.join(self.folder, "bin", "mpirun"),
                    'while [ $# -gt 0 ]; do case $1 in -n) shift 2;; --*) shift;; *) break;; esac; done\nexec "$@"\n')
         program_at(os.path.join(self.folder, "bin", "srun"),
@@ -102,7 +105,7 @@ class Recipes(unittest.TestCase):
     def test_reframe_checks_name_every_program(self):
         text = text_of("recipes", "reframe", "plaquette_checks.py")
         for app in APPS:
-            self.assertIn(f'app = "{app}"', text)
+            self.assertIn(f'app = "{app}"\n    unit = "{UNITS[app]}"\n', text)
 
     @unittest.skipUnless(shutil.which("reframe"), "ReFrame is not installed")
     def test_reframe_runs_them(self):
@@ -110,6 +113,8 @@ class Recipes(unittest.TestCase):
                    "-r", "--nocolor", "--prefix", self.folder, env=self.environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("Ran 6/6 test case(s)", done.stdout)
+        for unit in (UNITS[app] for app in APPS):
+            self.assertIn(f"figure_of_merit: 1.5 {unit}", done.stdout)
 
     def test_jube_file_is_one(self):
         tree = xml.etree.ElementTree.parse(os.path.join(RECIPES, "jube", "plaquette.xml")).getroot()
@@ -117,17 +122,22 @@ class Recipes(unittest.TestCase):
         self.assertEqual(parameters["app"].split(","), APPS)
         patterns = {p.get("name"): p.text for p in tree.iter("pattern")}
         found = {name: re.search(pattern, OUTPUT, re.MULTILINE).group(1) for name, pattern in patterns.items()}
-        self.assertEqual(found, {"fom": "1.5", "verified": "PASSED", "conforms": "CONFORMS"})
+        self.assertEqual(found, {"fom": "1.5", "unit": "solves/s", "verified": "PASSED", "conforms": "CONFORMS"})
         used = set(re.findall(r"(?<!\$)\$(\w+)", tree.find(".//do").text)) | set(re.findall(r"\$(\w+)", parameters["launcher"]))
         self.assertLessEqual(used, set(parameters))
 
     @unittest.skipUnless(shutil.which("jube"), "JUBE is not installed")
     def test_jube_runs_it(self):
-        file = shutil.copy(os.path.join(RECIPES, "jube", "plaquette.xml"), self.folder)
-        done = run("jube", "run", file, env=self.environment, cwd=self.folder)
+        environment = {**self.environment, "HOME": self.folder}
+        before = sorted(os.listdir(os.path.join(RECIPES, "jube")))
+        done = run("jube", "run", os.path.join(RECIPES, "jube", "plaquette.xml"), env=environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        done = run("jube", "result", "-a", os.path.join(self.folder, "plaquette_runs"), env=self.environment)
-        self.assertEqual(done.stdout.count(",1.5,PASSED,CONFORMS"), 15, done.stdout + done.stderr)
+        self.assertEqual(sorted(os.listdir(os.path.join(RECIPES, "jube"))), before, "runs lie in the source tree")
+        command = re.search(r"`jube result ~/(\S+)`", text_of("recipes", "README.md"))
+        done = run("jube", "result", os.path.join(self.folder, command.group(1)), env=environment, cwd=self.folder)
+        for app in APPS:
+            self.assertEqual(len(re.findall(rf"^{app},.*,1.5,{UNITS[app]},PASSED,CONFORMS$", done.stdout, re.MULTILINE)), 3,
+                             done.stdout + done.stderr)
 
     def test_slurm_script_runs_a_program(self):
         script = os.path.join(RECIPES, "slurm", "plaquette.sh")
