@@ -18,10 +18,16 @@ size=${2:-nano}
 shift $(($# < 2 ? $# : 2))
 : "${PLAQUETTE_FOLDER:?the folder of the built mini-apps}"
 
-# Names of modules differ: PLAQUETTE_MODULES="gcc/12 openmpi/4 cuda/12"
+# Names of modules differ: PLAQUETTE_MODULES="gcc/12 openmpi/4 cuda/12", or PLAQUETTE_SYSTEM=recipes/systems/NAME.sh, which
+# may set srun_options too.
+srun_options=()
 if [[ -n ${PLAQUETTE_MODULES-} ]]; then
   # shellcheck disable=SC2086 # several names
   module load $PLAQUETTE_MODULES
+fi
+if [[ -n ${PLAQUETTE_SYSTEM-} ]]; then
+  # shellcheck source=/dev/null
+  source "$PLAQUETTE_SYSTEM"
 fi
 # From Slurm 22.05 on srun ignores the job's --cpus-per-task, and a rank runs on one CPU: srun has to be told again. A job
 # without --cpus-per-task shares the CPUs of its node among the ranks there. SLURM_TASKS_PER_NODE is a list such as 2(x3),1.
@@ -30,5 +36,5 @@ cpus=${SLURM_CPUS_PER_TASK:-$((${SLURM_CPUS_ON_NODE:-1} / ${tasks%%[!0-9]*}))}
 [[ $cpus -ge 1 ]] || cpus=1
 export OMP_NUM_THREADS=$cpus OMP_PROC_BIND=close OMP_PLACES=cores
 
-exec srun --cpus-per-task="$cpus" --cpu-bind=cores "$PLAQUETTE_FOLDER/$app/plaquette-$app" --size "$size" \
+exec srun --cpus-per-task="$cpus" --cpu-bind=cores "${srun_options[@]}" "$PLAQUETTE_FOLDER/$app/plaquette-$app" --size "$size" \
   --json "$app-$size-${SLURM_NTASKS:-1}-${SLURM_JOB_ID:-0}.json" "$@"

@@ -162,6 +162,18 @@ class Recipes(unittest.TestCase):
             done = run("bash", script, "multigrid", env={**job, **given}, cwd=self.folder)
             self.assertRegex(done.stdout, rf"^threads {cpus}: --cpus-per-task={cpus} ", done.stderr)
 
+    def test_settings_of_systems_load_modules_and_reach_srun(self):
+        script = os.path.join(RECIPES, "slurm", "plaquette.sh")
+        program_at(os.path.join(self.folder, "bin", "srun"), 'echo "mpi ${SLURM_MPI_TYPE-default}: $*"\n')
+        for name, mpi in (("cray-slingshot", "default"), ("eurohpc-infiniband", "pmix")):
+            system = os.path.join(RECIPES, "systems", name + ".sh")
+            if shutil.which("shellcheck"):
+                self.assertEqual(run("shellcheck", system).stdout, "")
+            given = {"PLAQUETTE_SYSTEM": system, "BASH_FUNC_module%%": "() { echo \"module $*\"; }"}
+            without = {key: value for key, value in self.environment.items() if key != "SLURM_MPI_TYPE"}
+            done = run("bash", script, "multigrid", env={**without, **given}, cwd=self.folder)
+            self.assertRegex(done.stdout, rf"^module load .*\nmpi {mpi}: .* --gpu-bind=none --distribution=block /", done.stderr)
+
     def test_every_batch_signal_goes_to_the_script(self):
         # Without B: Slurm signals job steps alone. A program that the script starts by itself never gets the signal.
         for folder, _, names in os.walk(ROOT):
@@ -175,7 +187,13 @@ class Recipes(unittest.TestCase):
 
     def test_apptainer_recipe_has_its_sections_in_shell(self):
         text = text_of("recipes", "apptainer", "plaquette.def")
+        defaults = dict(re.findall(r"^    (\w+)=(\S+)$", text[:text.index("%files")], re.MULTILINE))
+        presets = {preset["name"] for preset in json.loads(text_of("CMakePresets.json"))["configurePresets"]}
+        for preset in (defaults["preset"], *re.findall(r"--build-arg preset=(\w+)", text)):
+            self.assertIn(preset, presets)
+        text = re.sub(r"{{ (\w+) }}", lambda word: defaults[word.group(1)], text)
         self.assertRegex(text, r"\nBootstrap: docker\nFrom: debian:\d+\n")
+        self.assertNotIn("{{", text)
         sections = dict(re.findall(r"^%(\w+)\n((?:(?!%).*\n?)*)", text, re.MULTILINE))
         self.assertLessEqual({"files", "post", "environment", "runscript", "test"}, set(sections))
         for name in ("post", "environment", "runscript", "test"):
@@ -185,15 +203,21 @@ class Recipes(unittest.TestCase):
     def test_docker_recipe_builds_programs_that_there_are_and_starts_one(self):
         text = re.sub(r"\\\n *", "", text_of("recipes", "docker", "Dockerfile"))
         lines = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
-        self.assertLessEqual({word for word, _ in lines}, {"FROM", "RUN", "COPY", "WORKDIR", "ENV", "ENTRYPOINT", "CMD"})
-        self.assertEqual([rest.split()[0] for word, rest in lines if word == "FROM"], 2 * ["debian:12"])
+        self.assertLessEqual({word for word, _ in lines}, {"FROM", "ARG", "RUN", "COPY", "WORKDIR", "ENV", "ENTRYPOINT", "CMD"})
+        images = [rest.split() for word, rest in lines if word == "FROM"]
+        self.assertEqual([image[0].split(":")[0] for image in images], 2 * ["nvidia/cuda"] + 2 * ["debian"])
+        self.assertEqual([image[2:] for image in images], [["cuda-build"], ["cuda"], ["build"], []])  # the last is the default
         runs = [rest for word, rest in lines if word == "RUN"]
         for command in runs:
             self.assertEqual(run("bash", "-n", "-c", command).stderr, "")
         known = set(re.findall(r"^(\S+) +(?:command|header|python|file):", text_of("tools", "packages.sh"), re.MULTILINE))
-        self.assertLessEqual(set(runs[0].split("--no-install-recommends")[1].split()), known)
-        self.assertEqual(set(re.findall(r" plaquette-([\w-]+)", runs[1])), set(APPS))
-        start, first = (json.loads(rest) for word, rest in lines if word in ("ENTRYPOINT", "CMD"))
+        for packages, programs in (runs[0:2], runs[3:5]):
+            self.assertLessEqual(set(packages.split("--no-install-recommends")[1].split()), known)
+            self.assertEqual(set(re.findall(r" plaquette-([\w-]+)", programs)), set(APPS))
+        # Both images start alike.
+        for kind in ("ENV", "ENTRYPOINT", "CMD"):
+            self.assertEqual(len({rest for word, rest in lines if word == kind}), 1)
+        start, first = (json.loads(rest) for word, rest in lines[-2:])
         path = ":".join(os.path.join(self.folder, "apps", app) for app in APPS)
         for arguments in (first, ["multigrid", "--size", "nano"]):
             done = run(*start, *arguments, env={**os.environ, "PATH": path + ":" + os.environ["PATH"]})
