@@ -36,6 +36,15 @@ prepare() {
   configure_once -DPLAQUETTE_TESTS=OFF -DPLAQUETTE_BENCHMARKS=OFF
 }
 
+# help_of VERB   Prints the lines of ./plaquette help on a verb; fails for verbs that have a longer help of their own.
+help_of() {
+  case $1 in
+    sweep | report | validate | tender) return 1 ;;
+    *) awk -v verb="$1" '/^  [^ ]/ { found = $1 == "./plaquette" && $2 == verb } /^$/ { found = 0 }
+         found { print; any = 1 } END { exit !any }' "$root/tools/help.txt" ;;
+  esac
+}
+
 build_folder() { say "$root/build/$preset"; }
 
 # configure [CMAKE ARGS...]

@@ -241,7 +241,7 @@ kernel() {
       --arch) arch=${2-}; shift 2 || shift ;;
       --bundle) folder=${2-}; shift 2 || shift ;;
       --check) check=true; shift ;;
-      -*) fail "kernel: unknown argument '$1'; ./plaquette help lists them" ;;
+      -*) fail "kernel: unknown argument '$1'; ./plaquette kernel --help lists them" ;;
       *) words+=("$1"); shift ;;
     esac
   done

@@ -37,6 +37,18 @@ class Script(unittest.TestCase):
         for verb in verbs:
             self.assertIn("./plaquette " + verb, shown.stdout)
 
+    def test_each_verb_has_a_help(self):
+        for verb in re.findall(r"^  ([a-z]+)\) [a-z_]+ ", text_of(SCRIPT), re.MULTILINE):
+            for word in ("--help", "-h"):
+                with self.subTest(verb=verb, word=word):
+                    result = run(verb, word)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    self.assertIn(verb, result.stdout.split("\n")[0])
+        result = run("kernel", "--help").stdout
+        for kernel in ("hopping", "hermitian", "coarse", "transfer", "dg", "basis", "few-fields"):
+            self.assertIn(f" kernel {kernel} ", result)
+        self.assertNotIn("learn", result)
+
     def test_the_script_is_verbs_and_little_else(self):
         self.assertLessEqual(text_of(SCRIPT).count("\n"), 250)
 
@@ -51,6 +63,8 @@ class Script(unittest.TestCase):
                                  (("bench", "--device", "abacus"), "--device is cpu or gpu"),
                                  (("bundle",), "bundle --gpu"), (("bundle", "--gpu", "--arch"), "--arch: which?"),
                                  (("kernel", "flying"), "kernel: which?"),
+                                 (("kernel", "-history", "x"), "unknown argument '-history'"),
+                                 (("dance", "--help"), "'dance' is not a verb"),
                                  (("learn", "99"), "there is no chapter 99"), (("learn", "dance"), "no ladder 'dance'"),
                                  (("learn", "solvers", "x"), "RUNG is a number"),
                                  (("learn", "notebook", "dance"), "no notebook 'dance'"),
