@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a wheel of the package and a library that was built: make_wheel.py BUILD/bindings/libplaquette_c.so [FOLDER].
-pip installs it without a compiler. The machine needs what the library is linked with (ldd tells)."""
+"""Makes a wheel of the package and a library that was built. pip installs it without a compiler. The machine that installs
+it must have the libraries that this one is linked with; ldd lists them."""
+import argparse
 import base64
 import hashlib
 import os
@@ -45,6 +46,13 @@ def make_wheel(library: str, folder: str = ".") -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    print(make_wheel(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__, epilog="It prints the path of the wheel. Exit status 2: a file "
+                                     "cannot be read or written.")
+    parser.add_argument("library", help="BUILD/bindings/libplaquette_c.so")
+    parser.add_argument("folder", nargs="?", default=".", help="an existing folder for the wheel (default: this one)")
+    arguments = parser.parse_args()
+    try:
+        print(make_wheel(arguments.library, arguments.folder))
+    except OSError as error:
+        print(f"make_wheel.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

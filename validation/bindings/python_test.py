@@ -370,6 +370,18 @@ class Calls(unittest.TestCase):
             self.assertTrue(said[0].startswith(folder) and said[1].startswith(folder), said)
             self.assertEqual(said[2], plaquette.version())
 
+    def test_the_maker_of_wheels_has_a_help_and_refuses_in_a_line(self):
+        maker = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(plaquette.__file__))), "make_wheel.py")
+        if not os.path.exists(maker):
+            self.skipTest("it is in the source tree")
+        for arguments, code, words in ((["--help"], 0, "libplaquette_c.so"), (["/none.so"], 2, "/none.so: No such file"),
+                                       ([maker, "/none"], 2, "/none/plaquette-")):
+            made = subprocess.run([sys.executable, maker, *arguments], check=False, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+            self.assertEqual(made.returncode, code, made.stderr)
+            self.assertIn(words, made.stdout + made.stderr)
+            self.assertNotIn("Traceback", made.stderr)
+
     def test_dlpack_both_ways(self):
         array = self.array.copy()
         exported = Exported(array)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -54,6 +55,31 @@ class Recipes(unittest.TestCase):
     def test_python_parses_those_in_python(self):
         for path in (("recipes", "reframe", "plaquette_checks.py"), ("spack", "packages", "plaquette", "package.py")):
             ast.parse(text_of(*path))
+
+    def test_spack_repository_has_its_layout_and_its_package(self):
+        self.assertRegex(text_of("spack", "repo.yaml"), r"\nrepo:\n  namespace: [a-z_]+\n$")  # where Spack looks
+        self.assertEqual(os.listdir(os.path.join(ROOT, "spack", "packages")), ["plaquette"])
+        versions, needs = [], []
+        nothing = lambda *words, **options: None
+        module = types.ModuleType("spack.package")
+        module.__dict__.update(
+            {name: nothing for name in ("license", "variant", "conflicts", "generator")}, CudaPackage=type("Cuda", (), {}),
+            CMakePackage=type("CMake", (), {"define": lambda self, name, value: name,
+                                            "define_from_variant": lambda self, name, variant: name}),
+            version=lambda *words, **options: versions.append((words, options)),
+            depends_on=lambda *words, **options: needs.append(words))
+        path = os.path.join(ROOT, "spack", "packages", "plaquette", "package.py")
+        found = {"__file__": path}
+        with unittest.mock.patch.dict(sys.modules, {"spack": types.ModuleType("spack"), "spack.package": module}):
+            exec(compile(text_of(path), path, "exec"), found)  # pylint: disable=exec-used
+        package = found["Plaquette"]()
+        # The only version is one that Spack can fetch: it would prefer a number, and an archive must exist for it.
+        self.assertEqual(versions, [(("main",), {"branch": "main"})])
+        self.assertEqual(package.git, "file://" + ROOT)
+        package.spec = types.SimpleNamespace(satisfies=lambda words: True, variants={"cuda_arch": types.SimpleNamespace(value="90")})
+        cmake = "".join(text_of(*path) for path in (("CMakeLists.txt",), ("cmake", "PlaquetteCuda.cmake")))
+        for name in package.cmake_args():
+            self.assertTrue(name.startswith("CMAKE_DISABLE_FIND_PACKAGE_") or re.search(rf"\(\s*{name}\b", cmake), name)
 
     def run_with_stand_ins(self, name, **modules):
         """The names that a Python recipe defines, where the modules that it imports have these names."""

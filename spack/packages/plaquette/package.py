@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+
+try:  # Spack 1.0 moved them out of spack.package
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+except ImportError:
+    pass
 from spack.package import *
+
+#: The checkout that this recipe lies in: Spack fetches the sources from there.
+CHECKOUT = os.path.normpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), *[os.pardir] * 3))
 
 
 class Plaquette(CMakePackage, CudaPackage):
@@ -9,9 +19,8 @@ class Plaquette(CMakePackage, CudaPackage):
 
     license("BSD-3-Clause")
 
-    version("main", branch="main")
-    # To be filled in where an archive is published: spack checksum plaquette 0.1.0
-    version("0.1.0", sha256="0" * 64)
+    git = "file://" + CHECKOUT
+    version("main", branch="main")  # no archive is published yet: it would have a number and a checksum here
 
     variant("mpi", default=True, description="Run on several ranks")
     variant("apps", default=True, description="Build the mini-apps")
@@ -50,5 +59,5 @@ class Plaquette(CMakePackage, CudaPackage):
             self.define("CMAKE_DISABLE_FIND_PACKAGE_HDF5", not self.spec.satisfies("+hdf5")),
         ]
         if self.spec.satisfies("+cuda"):
-            args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
+            args.append(self.define("PLAQUETTE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
         return args
