@@ -141,6 +141,11 @@ def is_small(report):
     return math.prod(report["parameters"]["lattice"]) <= 8 ** 4
 
 
+def warmed_up(report):
+    """The run made a warm-up; one that goes on from a store has made it earlier."""
+    return bool(report["observables"].get("warm_up"))
+
+
 def keeps_store(report):
     return bool(report["parameters"].get("store"))
 
@@ -218,6 +223,9 @@ ROWS = [
     ("overlap-propagator", (1, 4), r"links are the bits that were judged", always, EXACT),
     ("overlap-propagator", (1, 4), r"best figure, as a share of what the machine can give", has_figures, 1.1),
 
+    ("hmc", (1, 6), r"trajectories of the warm-up that are missing, or are those of another", warmed_up, EXACT),
+    ("hmc", (1, 6), r"trajectories of the warm-up that moved no links", warmed_up, EXACT),
+    ("hmc", (1, 6), r"plaquette after the warm-up, by the CPU library", warmed_up, 1e-12),
     ("hmc", (1, 6), r"links in SU\(3\)", always, 1e-10),
     ("hmc", (1, 6), r"trajectories with the dH of another", always, EXACT),
     ("hmc", (1, 6), r"accept steps that r < exp\(-dH\) does not explain", always, EXACT),

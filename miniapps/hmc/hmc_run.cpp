@@ -411,8 +411,8 @@ exit_status hmc_program::body(app_run& app) {
   std::optional<warmed_links> warmed;
   if (!options_.warm_up.empty() && state_.history.empty()) {
     warmed = app.stage("warm-up", [&] { return warm_up(app, options_, std::move(start.links), make_on); });
+    check_warm_up(app, options_, *warmed);
     start.links = std::move(warmed->links);
-    check_warm_up(app, options_, start.links, warmed->records);
   }
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
   chain_run run{app, options_, state_, make(options_.action), state_.trajectories_done()};

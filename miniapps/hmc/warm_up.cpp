@@ -66,19 +66,26 @@ warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configurati
   return warmed;
 }
 
-void check_warm_up(app_run& run, const hmc_options& options, const gauge_configuration& links,
-                   const std::vector<warm_up_record>& records) {
+void check_warm_up(app_run& run, const hmc_options& options, const warmed_links& warmed) {
+  const std::vector<warm_up_record>& records = warmed.records;
   std::size_t expected = 0;
   for (const warm_up_step& step : options.warm_up) expected += static_cast<std::size_t>(step.trajectories);
   std::vector<double> dh;
-  for (const warm_up_record& r : records) dh.push_back(r.dh);
+  double before = warmed.plaquette_before;
+  int unmoved = 0;
+  for (const warm_up_record& r : records) {
+    dh.push_back(r.dh);
+    unmoved += std::abs(r.plaquette - before) > 1e-13 ? 0 : 1;  // putting links back into SU(3) moves it by roundings
+    before = r.plaquette;
+  }
   std::ranges::sort(dh);
   const auto repeated = std::ranges::unique(dh).size();
   verification& checks = run.result.checks;
   checks.add("trajectories of the warm-up that are missing, or are those of another",
              static_cast<double>(expected - records.size() + repeated), 0.0);
+  checks.add("trajectories of the warm-up that moved no links", unmoved, 0.0);
   checks.add("plaquette after the warm-up, by the CPU library",
-             std::abs(cpu::measure_plaquettes(links, run.world).average - records.back().plaquette), 1e-12);
+             std::abs(cpu::measure_plaquettes(warmed.links, run.world).average - records.back().plaquette), 1e-12);
 }
 
 void note_warm_up(report& result, const warmed_links& warmed) {

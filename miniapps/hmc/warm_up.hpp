@@ -31,10 +31,9 @@ using dynamics_on =
 /// input_error if steps are too long, and the error of a stopped run. Collective.
 warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make);
 
-/// Checks that the warm-up made the trajectories of the options, none of them twice, and left links with the plaquette
-/// of its last one, by the CPU library. Collective.
-void check_warm_up(app_run& run, const hmc_options& options, const gauge_configuration& links,
-                   const std::vector<warm_up_record>& records);
+/// Checks that the warm-up made the trajectories of the options, none of them twice, and that each moved the links. The
+/// links have the plaquette of the last one, by the CPU library. Collective.
+void check_warm_up(app_run& run, const hmc_options& options, const warmed_links& warmed);
 
 /// Notes the trajectories of the warm-up, and the plaquette of the links before it.
 void note_warm_up(report& result, const warmed_links& warmed);
