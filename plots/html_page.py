@@ -357,7 +357,7 @@ def mass_pictures(reports):
         figure, (axes,) = style.figure()
         figure.set_size_inches(7.2, 4.4)
         try:
-            effective_mass.draw(axes, path, report)
+            effective_mass.draw(axes, [path], [report])
         except ReportError:  # correlators that do not fall have no mass; their table stands below
             style.plt.close(figure)
             continue
