@@ -9,7 +9,9 @@ import html
 import io
 import math
 import os
+import re
 
+from noise import noise_of
 from report_file import ReportError, short
 
 #: More solves than that are not told apart in one picture.
@@ -129,11 +131,29 @@ def ranks_and_threads(report):
     return f"{text_of(machine.get('ranks'))} × {text_of(machine.get('threads'))}"
 
 
+def mesh_words(report):
+    """The mesh of nodal-dg: its file or its box, and the number of elements."""
+    parameters = report["parameters"]
+    name = text_of(parameters.get("mesh")) if parameters.get("mesh") else "box " + lattice_of(parameters.get("box"))
+    elements = [figure["elements"] for figure in report["figures"] if isinstance(figure.get("elements"), int)]
+    return name + (f" ({elements[0]} elements)" if elements else "")
+
+
+def class_words(report):
+    """The class of a run, and whether it is one."""
+    found = report.get("class")
+    if not isinstance(found, dict) or not found:
+        return "–"
+    return text_of(found.get("name")) + ("" if found.get("conforms") is True else ", DOES NOT conform")
+
+
 def problem_words(report):
     """What was computed, in a few words."""
     parameters = report["parameters"]
     words = [lattice_of(parameters.get("lattice"))]
-    for key in ("precision", "solver"):
+    if report["app"] == "nodal-dg":
+        words += [f"order {text_of(parameters.get('order'))}", mesh_words(report)]
+    for key in ("equations", "precision", "solver"):
         if isinstance(parameters.get(key), str):
             words.append(parameters[key])
     return ", ".join(word for word in words if word != "–") or "–"
@@ -153,13 +173,11 @@ def is_verified(report):
     return report["verified"] is True and not failed_checks(report)
 
 
-def date_of(path):
-    """The day the file was written: reports name none."""
-    try:
-        when = datetime.datetime.fromtimestamp(os.path.getmtime(path), datetime.timezone.utc)
-    except (OSError, OverflowError, ValueError):
-        return "–"
-    return when.strftime("%Y-%m-%d %H:%M")
+def date_of(report):
+    """The time at which the run began, in UTC; reports before schema 1.3 name none."""
+    run = report.get("run")
+    said = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)", str(run.get("date"))) if isinstance(run, dict) else None
+    return f"{said[1]} {said[2]}" if said else "–"
 
 
 def command_of(report):
@@ -171,8 +189,8 @@ def command_of(report):
 
 
 def summary_table(reports):
-    columns = [column("App"), column("Verified"), column("Problem"), column("Figure of merit", True), column("Unit"),
-               column("Ranks × threads", True), column("Machine"), column("Revision"), column("Written, UTC")]
+    columns = [column("App"), column("Verified"), column("Class"), column("Problem"), column("Figure of merit", True), column("Unit"),
+               column("Ranks × threads", True), column("Machine"), column("Revision"), column("Run, UTC")]
     rows, failed = [], []
     for n, (path, report) in enumerate(reports):
         fom = report["fom"]
@@ -180,11 +198,11 @@ def summary_table(reports):
         if not is_verified(report):
             failed.append(n)
         rows.append([tag("a", escaped(report["app"]), href=f"#report-{n + 1}"), badge(is_verified(report)),
-                     escaped(problem_words(report)),
+                     escaped(class_words(report)), escaped(problem_words(report)),
                      tag("strong", "none" if "none" in fom else escaped(figure_text(fom.get("value", "nan")))),
                      escaped(text_of(fom.get("unit", ""))),
                      escaped(ranks_and_threads(report)), escaped(machine_words(report)),
-                     tag("code", escaped(commit)) + (" +changes" if dirty else ""), escaped(date_of(path))])
+                     tag("code", escaped(commit)) + (" +changes" if dirty else ""), escaped(date_of(report))])
     return table(columns, rows, "One row a report; larger figures of merit are better, of the same problem.", "summary",
                  failed)
 
@@ -278,7 +296,8 @@ def provenance_list(path, report):
     build, machine = report["build"], report["machine"]
     commit, dirty = revision(report)
     return facts([
-        ("Report", tag("code", escaped(path))), ("Written, UTC", escaped(date_of(path))),
+        ("Report", tag("code", escaped(path))), ("Class", escaped(class_words(report))), ("Problem", escaped(problem_words(report))),
+        ("Run, UTC", escaped(date_of(report))),
         ("Command", tag("code", escaped(command_of(report)))),
         ("Revision", tag("code", escaped(text_of(build.get("revision", "unknown"))))
          + (tag("span", " files differed from it", class_="warning") if dirty else "")),
@@ -403,7 +422,8 @@ def scaling_pictures(reports):
     scaling.legend(figure, found, ways)
     figure.tight_layout(rect=(0, 0, 1, 0.94))
     case = scaling_data.headline(found)
-    yield Picture(f"Scaling: {case.operator}, {case.layout}, {case.reconstruct} reals a link, N = {case.rhs}",
+    yield Picture(f"Scaling: {case.operator}, {case.layout}, {case.reconstruct} reals a link, N = {case.rhs}"
+                  + "".join(f". Remark: {remark}" for remark in scaling_data.remarks(found)),
                   "GFLOP/s and efficiency of dslash-scaling against ranks times threads", data_address(figure), True)
 
 
@@ -568,7 +588,8 @@ def report_section(n, path, report):
     number_and_unit = f"{escaped(figure_text(fom.get('value', 'nan')))} {escaped(text_of(fom.get('unit', '')))}"
     merit = tag("p", "no figure of merit" if "none" in fom else number_and_unit, class_="merit")
     what = tag("p", escaped(text_of(fom.get("none", fom.get("what", "")))), class_="faint")
-    content = (heading + merit + what + checks_table(report) + solves_table(report) + figures_table(report)
+    noise = "".join(tag("p", "Remark: " + escaped(remark), class_="warning") for remark in noise_of(report))
+    content = (heading + merit + what + noise + checks_table(report) + solves_table(report) + figures_table(report)
                + correlator_table(report) + provenance_list(path, report) + parameters_list(report))
     return tag("article", content, class_="card", id=f"report-{n}") + "\n"
 

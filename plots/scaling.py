@@ -5,7 +5,7 @@
 
 import style
 from matplotlib.lines import Line2D
-from scaling_data import PRECISIONS, case_of, cores, efficiency, headline, headline_cases, lines, points
+from scaling_data import PRECISIONS, case_of, cores, efficiency, headline, headline_cases, lines, points, remarks
 
 COLOUR = dict(zip(PRECISIONS, (style.COLOURS["blue"], style.COLOURS["vermilion"], style.COLOURS["green"])))
 MARKERS = "osD^v"
@@ -101,6 +101,8 @@ def main():
                     ha="left", fontsize=10)
     legend(figure, found, ways)
     style.finish(figure, [p.report for p in found], arguments)
+    for remark in remarks(found):
+        print(f"remark     {remark}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import collections
 import os
 
+from noise import efficiency_remark
 from report_file import ReportError, load, number
 
 VECTOR_OPERATIONS = ("axpy", "dot", "norm2")
@@ -86,3 +87,12 @@ def efficiency(line):
     """GFLOP/s a core along a line, relative to its first point."""
     base = line[0].gflops / cores(line[0])
     return [p.gflops / cores(p) / base if base > 0 else float("nan") for p in line]
+
+
+def remarks(found):
+    """Remarks on lines of the headline's case whose efficiency is more than cores can give."""
+    said = []
+    for scaling, placement in sorted({(p.scaling, p.placement) for p in found}):
+        chosen = [p for p in found if (p.scaling, p.placement) == (scaling, placement) and case_of(p) == headline(found)]
+        said += [efficiency_remark(scaling, label, efficiency(line)) for label, line in (lines(chosen) if chosen else [])]
+    return [remark for remark in said if remark]

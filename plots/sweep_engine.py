@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+from noise import noise_of
 from report_file import OUTPUT_FAILED, ReportError, load, number, short
 from run_estimate import Estimator
 from run_queue import RunQueue
@@ -236,6 +237,12 @@ def result_columns(sweep, path):
             f"{verdict:>8}")
 
 
+def print_noise(path):
+    """Says below a row of the table what makes its figures doubtful, as ./plaquette validate does."""
+    for remark in noise_of(load(path)):
+        print(f"           remark: {remark}", flush=True)
+
+
 def reports_in(options, *patterns):
     """Those of this sweep and of earlier ones, in its folder and in those of --done; of the same name the first."""
     found = {}
@@ -328,6 +335,7 @@ def run_all(sweep, options, runs):
     for run in runs:
         if there[run.path]:
             print(sweep.row(run.columns), result_columns(sweep, there[run.path]) + "   (was there)", flush=True)
+            print_noise(there[run.path])
     worst, wanted = 0, [run for run in runs if not there[run.path]]
     queue = RunQueue(options.side_by_side if sweep.over_gpus else 0, options.time_limit)
     for n, ended in enumerate(queue.run(wanted)):
@@ -340,6 +348,7 @@ def run_all(sweep, options, runs):
         worst = worst if sweep.is_optional(run, status) else max(worst, status)
         if status == 0 or os.path.exists(run.path):
             print(result_columns(sweep, run.path) + (f" {ended.seconds:>7.1f} s" if sweep.over_gpus else ""), flush=True)
+            print_noise(run.path)
         else:
             print(f"exit status {status}: {ended.message}", flush=True)
         if sys.stderr.isatty() and n + 1 < len(wanted):

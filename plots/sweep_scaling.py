@@ -6,6 +6,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 
 from report_file import ReportError
 from sweep_engine import Run, Sweep, draw_with, has_launcher, launcher_for, usable_cores, words
@@ -89,7 +90,9 @@ def draw(options, runs):
     if not reports:
         print("no pictures: no run left a report", flush=True)
     for script in FIGURES if reports else ():
-        draw_with(script, reports, os.path.join(options.output, f"{script}-{options.size}.png"))
+        said = draw_with(script, reports, os.path.join(options.output, f"{script}-{options.size}.png"))
+        for remark in re.findall(r"(?m)^remark .*$", said):
+            print(remark, flush=True)
 
 
 SWEEP = Sweep("scaling", "strong and weak scaling of the operators", "plaquette-dslash-scaling",

@@ -157,6 +157,39 @@ class Content(PageTest):
                       "none"]:
             self.assertIn(words, text)
 
+    def test_names_class_order_mesh_and_date_of_a_run(self):
+        report = made_up_report()
+        report.update(app="nodal-dg", solves=[], observables={}, run={"date": "2026-03-04T05:06:07Z"},
+                      **{"class": {"name": "device", "conforms": True}},
+                      figures=[operator_figure(operator="maxwell", lattice=[0, 0, 0, 0], order=7, elements=384)])
+        report["parameters"].update(order=7, box=[4, 4, 4], equations="maxwell", precision="double")
+        from_file = {**report, "parameters": {**report["parameters"], "mesh": "sphere.msh"}, "class": {"name": "node", "conforms": False}}
+        text = self.page_of(report, from_file).text()
+        for words in ("device", "node, DOES NOT conform", "order 7, box 4×4×4 (384 elements), maxwell, double",
+                      "order 7, sphere.msh (384 elements)", "2026-03-04 05:06"):
+            self.assertIn(words, text)
+
+    def test_remarks_on_noise_as_validate_does(self):
+        loaded = scaling_report(1, 10.0)
+        loaded["machine"].update(logical_cpus=2, threads=1)
+        loaded["run"] = {"load": 7.5}
+        text = self.page_of(loaded, scaling_report(2, 140.0)).text()
+        self.assertIn("Remark: load: 7.5 processes ran on the host in the minute before, and the run has 2 cores", text)
+        self.assertIn("Remark: noisy: 'hopping double' took 0.0001 to 0.0002 s", text)
+        self.assertIn("Remark: strong scaling, ranks of 1 thread: an efficiency of 700% says", text)
+        quiet = [scaling_report(1, 10.0), scaling_report(2, 19.0)]
+        for report in quiet:
+            report["figures"][0]["seconds"]["max"] = 1.2e-4
+        self.assertNotIn("Remark: ", self.page_of(*quiet).text())
+
+    def test_sweeps_remark_on_noise_too(self):
+        paths = self.written([scaling_report(1, 10.0), scaling_report(2, 140.0)])
+        row = subprocess.run([PYTHON, "-c", "import sys, sweep_engine; sweep_engine.print_noise(sys.argv[1])", paths[0]],
+                             capture_output=True, text=True, cwd=PLOTS)
+        self.assertIn("remark: noisy: 'hopping double' took 0.0001 to 0.0002 s\n", row.stdout, row.stderr)
+        drawn = self.run_script("scaling.py", *paths, "--output", self.path("scaling.png"))
+        self.assertIn("remark     strong scaling, ranks of 1 thread: an efficiency of 700% says", drawn.stdout, drawn.stderr)
+
     def test_draws_what_there_is(self):
         page = self.page_of(made_up_report())
         self.assertEqual(len(page.all("img")), 2)  # convergence, effective mass
