@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import unittest
+import unittest.mock
 
 from harness import CommandLineTest
 
@@ -128,6 +129,15 @@ case $report in *-2.json) kill -9 $PPID;; esac
         self.assertEqual(out.count("--size node"), 5 * 2 * 3)
         self.assertEqual(out.count("--scheme preconditioned --modes 100"), 2 * 2 * 3)  # of overlap-propagator alone
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_a_job_of_slurm_tells_srun_the_cpus_of_a_rank(self):
+        srun = self.write("srun", b"#!/bin/sh\n")
+        os.chmod(srun, 0o755)
+        job = {"PATH": os.path.dirname(srun) + ":" + os.environ["PATH"], "SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": "16"}
+        with unittest.mock.patch.dict(os.environ, job):
+            status, out = self.tender("--classes", "nano", "--ranks", "2", "--apps", "multigrid", "--dryrun")
+        self.assertEqual(status, 0, out)
+        self.assertIn("srun -n 2 --cpus-per-task=16 ", out)
 
 
 if __name__ == "__main__":
