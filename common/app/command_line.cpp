@@ -6,7 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 
+#include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
 #include "common/app/standard_streams.hpp"
 #include "common/error.hpp"
@@ -211,6 +214,11 @@ void command_line::parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
+    const std::span words(argv, static_cast<std::size_t>(argc));
+    const auto starts_with_h = [](std::string_view word) { return word.starts_with("-h") && word.size() > 2; };
+    // A misspelled "-history x" would be -h, followed by a word that nobody asked for.
+    if (const auto found = std::ranges::find_if(words, starts_with_h); found != words.end())
+      throw input_error(fmt::format("{}: expected an option of two dashes, or -h alone", printable(*found)));
     std::string text = app.help();
     const std::size_t end = text.find("\nExit status");
     text.insert(end == std::string::npos ? text.size() : end, implementation_->examples);

@@ -32,7 +32,7 @@ namespace {
 /// ended by that, and then speaks itself.
 void let_lower_ranks_report(const communicator& world) {
   if (world.rank() == 0) return;
-  const double seconds = 1.0 + 0.1 * std::min(world.rank(), 40);
+  const double seconds = 3.0 + 0.1 * std::min(world.rank(), 40);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 

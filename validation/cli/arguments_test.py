@@ -65,6 +65,7 @@ class Refusal(CommandLineTest):
         self.assert_refused(run("--mass"), UNUSABLE, "--mass")
         self.assert_refused(run("--no-such-option"), UNUSABLE, "--no-such-option")
         self.assert_refused(run("stray"), UNUSABLE, "stray")
+        self.assert_refused(run("-history", "x"), UNUSABLE, "-history", "two dashes")
 
     def test_text_of_strangers_stays_on_one_line(self):
         self.assert_refused(run("--mass", "1\n2\x1b[31m"), UNUSABLE, "\\x0a", "\\x1b")
