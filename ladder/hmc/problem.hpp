@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What all rungs of this ladder start from: links U, momenta A, and the energy of links with a pair of Wilson quarks,
+/// What all rungs of this ladder start from: links U, momenta A, and a pair of Wilson quarks. Their energy is
 ///   H = -sum tr A^2 + beta sum (1 - Re tr U_p / 3) + sum of |W^-1 phi|^2 or |W^-1 W' phi|^2, W = M + i mu gamma_5.
 /// Links move by dU/dt = A U. A rung is an order of drifts and kicks.
 #pragma once
