@@ -16,7 +16,7 @@ def run_of(report):
     """Scheme, length of a step, dH and accept steps of a report."""
     parameters, found = report["parameters"], report["observables"]
     level = re.fullmatch(r"([a-z0-9-]+):(\d+)\(gauge\)", str(parameters.get("integrator")))
-    if not level or level[1] not in ORDERS or int(level[2]) < 1:
+    if not isinstance(found, dict) or not level or level[1] not in ORDERS or int(level[2]) < 1:
         raise ReportError("expected a report of hmc with one level of links, found another")
     changes, accepted = numbers(found.get("dh"), "observables.dh"), found.get("accepted")
     if not changes or not isinstance(accepted, list) or len(accepted) != len(changes):

@@ -270,6 +270,16 @@ class PlotsTest(FolderTest):
             file.write("sweep,plaquette\n1,0.5\n")
         self.assertIn("chain.csv", self.refused(2, "chain.py", table, "-o", self.path("p.png")))
 
+    def test_steps_of_trajectories_are_drawn_and_other_integrators_refused(self):
+        def of(integrator, accepted):
+            return self.report(lambda r: r.update(observables={"dh": [0.1, -0.2], "accepted": accepted},
+                                                  parameters={"integrator": integrator, "tau": 1.0}))
+        result = self.run_script("trajectories.py", of("leapfrog:8(gauge)", [True, False]), "-o", self.path("steps.png"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for text in ("euler:8(gauge)", "leapfrog:0(gauge)", "leapfrog:2(light) omf4:1(gauge)"):
+            self.assertIn("one level", self.refused(2, "trajectories.py", of(text, [True, False]), "-o", self.path("p.png")))
+        self.assertIn("as many", self.refused(2, "trajectories.py", of("omf4:8(gauge)", [True]), "-o", self.path("p.png")))
+
     def test_errors_by_blocks_grow_with_the_correlation(self):
         script = ("import random; from blocked_errors import blocked_error as e; random.seed(1); x = [random.gauss(0, 1) for _ in range(4000)]\n"
                   "slow = [v for v in x[:500] for _ in range(8)]\n"
