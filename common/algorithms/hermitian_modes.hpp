@@ -178,6 +178,446 @@ void mix_into(Field& random, const Field& vectors, double factor) {
   axpy(random, uniform_scalars(random, 1.0), mixed);
 }
 
+/// Searches for the lowest modes of H: `search` by a restarted Krylov method, `prove` by random vectors, `widen` the
+/// window where it holds too few, `refine` what was found. `run` is their order.
+template <field_batch Field, class H, class HSingle, field_batch InnerField>
+class lowest_mode_search {
+ public:
+  /// The parameters are those of lowest_modes; what they refer to must live as long as this object.
+  lowest_mode_search(const H& h, const HSingle& as_single, const Field& shape_of, const InnerField& random_single,
+                     double size, const mode_search& sought, const random_fill<Field>& fill, int width,
+                     const mode_keeper<Field>& keeper, const basis_maker<Field>& make_basis)
+      : h_(h),
+        as_single_(as_single),
+        shape_of_(shape_of),
+        random_single_(random_single),
+        size_(size),
+        sought_(sought),
+        fill_(fill),
+        width_(width),
+        keeper_(keeper),
+        make_basis_(make_basis),
+        wanted_(sought.modes),
+        chosen_(sizes_of_search(sought)),
+        fixed_degree_(given_degree()),
+        found_(like(shape_of, 0)),
+        basis_(like(shape_of, 0)) {
+    if (wanted_ < 1 || 3.0 * wanted_ > size_)
+      throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size_)) +
+                        " dimensions of this lattice, found " + std::to_string(wanted_));
+  }
+
+  /// Returns the modes. `stored` says where an earlier search stood; it is emptied when it has been read.
+  mode_set<Field> run(std::optional<std::pair<Field, mode_search_state>>& stored) {
+    start(stored);
+    while (true) {
+      search();
+      prove();
+      if (holds_too_few())
+        widen();
+      else if (refine())
+        return std::move(found_);
+    }
+  }
+
+ private:
+  static constexpr int least_cycles = 10;
+
+  int given_degree() const { return sought_.degree + sought_.degree % 2; }
+  bool stops() const { return sought_.interrupted && sought_.interrupted(); }
+  bool can_widen_window() const { return sought_.cycles >= least_cycles && found_.window < 0.9 * found_.highest; }
+  double last_wanted_value() const { return state_.values[static_cast<std::size_t>(wanted_) - 1]; }
+
+  Field new_basis() const {
+    const int columns = found_.most + found_.block;
+    return make_basis_ ? make_basis_(columns) : like(shape_of_, columns);
+  }
+
+  restart_sizes sizes() const {
+    const int later =
+        chosen_.later > 0 ? std::min(found_.most, std::max(chosen_.later, found_.keep + 5 * found_.block)) : 0;
+    return {found_.keep, found_.most, found_.block, sought_.cycles, later};
+  }
+
+  /// Returns a window that holds a few modes more than are wanted. Moments larger than 1 are of modes above the bound,
+  /// which is raised then.
+  double window_of_count() {
+    while (true) {
+      const mode_count count = count_modes(as_single_, random_single_, 250, size_, found_.highest, sought_.interrupted);
+      if (stops()) return 0.5 * found_.highest;
+      if (count.is_bounded()) return count.value_of(2.0 * wanted_ + 4.0);
+      found_.highest = std::max(1.02 * found_.highest, largest_eigenvalue(h_, shape_of_, fill_, sought_.interrupted));
+      ++found_.raised;
+    }
+  }
+
+  /// Finds bound, window and sizes, and fills the first block: random vectors, or what was stored.
+  void start(std::optional<std::pair<Field, mode_search_state>>& stored) {
+    found_.highest =
+        sought_.highest > 0.0 ? sought_.highest : largest_eigenvalue(h_, shape_of_, fill_, sought_.interrupted);
+    found_.keep = chosen_.keep;
+    found_.most = chosen_.most;
+    found_.block = chosen_.block;
+    if (stored) {
+      static_cast<mode_search_course&>(found_) = stored->second;
+      state_ = stored->second.restart;
+      cycles_ = found_.cycles;
+      if (cycles_ >= sought_.cycles) last_news_ = cycles_;
+      fixed_degree_ = found_.degree;
+    } else {
+      found_.window = sought_.window > 0.0 ? sought_.window : window_of_count();
+    }
+    basis_ = new_basis();
+    if (stored) {
+      Field before = view(basis_, 0, stored->first.columns());
+      copy(before, stored->first);
+      stored.reset();
+    } else {
+      fill_first_block();
+    }
+    first_block_ = found_.block;
+    widest_ = std::max({found_.block, wanted_, 48});
+  }
+
+  void fill_first_block() {
+    Field first = view(basis_, 0, found_.block);
+    fill_(first);
+  }
+
+  void filter(Field& out, const Field& in) {
+    found_.filtered += in.columns();
+    chebyshev_filter(h_, out, in, found_.degree, squared_map::of_range(found_.window, found_.highest),
+                     sought_.interrupted);
+  }
+
+  void start_counting() {
+    first_cycle_ = state_.cycle;
+    limit_ = std::min(last_news_ + sought_.cycles, cycles_ + std::max(sought_.cycles / 3, least_cycles));
+  }
+
+  /// Grants a search that is on its way two cycles more.
+  void extend_limit() { limit_ = std::max(limit_, std::min(last_news_ + sought_.cycles, cycles_ + 2)); }
+
+  /// Counts what is inside the window and what of it has converged. A residual e of the filter, over the distance from
+  /// the range [-1, 1] of the rest, is the error of the vector. Returns how many inside have settled.
+  int judge_values(const restart_state& now) {
+    inside_ = 0;
+    errors_.clear();
+    int settled = 0;
+    converged_ = 0;
+    worst_ = 0.0;
+    for (int i = 0; i < now.kept; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      if (!(now.values[k] > 1.02)) break;
+      ++inside_;
+      const double error = found_.highest * now.estimates[k] / (now.values[k] - 1.0);
+      errors_.push_back(error);
+      if (error < 1e-4) ++settled;
+      if (i < wanted_) worst_ = std::max(worst_, error);
+      if (error < 0.3 * sought_.tolerance && converged_ == i) ++converged_;
+    }
+    if (inside_ < wanted_) worst_ = std::max(worst_, 1.0);
+    return settled;
+  }
+
+  /// Judges a cycle, tells of it, and returns whether the Krylov method ends here.
+  bool decide(Field& kept, const restart_state& now) {
+    if (!now.cut) ++cycles_;
+    const double before = worst_;
+    const int settled = judge_values(now);
+    if (sought_.progress) sought_.progress(cycles_, std::min(converged_, wanted_), worst_);
+    if (keeper_ && now.coupling.columns() == found_.block) {
+      found_.cycles = cycles_;
+      keeper_(view(kept, 0, now.kept + found_.block), {found_, now});
+    }
+    if (stops()) stopped_ = true;
+    is_converged_ = converged_ >= wanted_;
+    is_exhausted_ = inside_ < wanted_ && settled == inside_ && now.cycle >= first_cycle_ + 2;
+    if (worst_ < 0.3 * before) extend_limit();
+    return stopped_ || is_converged_ || is_exhausted_ || cycles_ >= limit_;
+  }
+
+  /// Runs the Krylov method from where it stands until the modes have converged, or the window or the cycles are used
+  /// up.
+  void search() {
+    found_.degree =
+        fixed_degree_ > 0 ? fixed_degree_ : chosen_filter_degree(sought_.method, found_.window, found_.highest);
+    fixed_degree_ = given_degree();
+    stopped_ = is_converged_ = is_exhausted_ = false;
+    inside_ = converged_ = 0;
+    worst_ = 1.0;
+    errors_.clear();
+    start_counting();
+    const restart_decision<Field> ends = [this](Field& kept, const restart_state& now) { return decide(kept, now); };
+    restart_sizes these = sizes();
+    these.cycles = state_.cycle + sought_.cycles;
+    state_ =
+        sought_.method == mode_method::lanczos
+            ? thick_restart_lanczos<Field>(basis_, these, state_, filter_, ends, fill_, sought_.interrupted)
+            : implicitly_restarted_arnoldi<Field>(basis_, these, state_, filter_, ends, fill_, sought_.interrupted);
+    stopped_ = stopped_ || state_.cut;
+  }
+
+  /// Shows that no mode is hidden. One Krylov space may hold fewer copies of a degenerate mode than there are. So
+  /// others follow, orthogonal to what has converged, from random vectors, until one has shown nothing below the last
+  /// mode that would have had a part of its start.
+  void prove() {
+    const double before = found_.filtered;
+    is_proven_ = is_single_ = false;
+    for (int pass = 0; pass < 20 + wanted_ && !stopped_ && !is_proven_; ++pass) {
+      const bool is_stuck = !is_converged_ && !is_exhausted_;
+      if ((is_stuck && !widen_search()) || !probe()) break;
+    }
+    found_.probed += found_.filtered - before;
+  }
+
+  /// Widens the blocks of a search that is stuck. Returns false if that does not help.
+  bool widen_search() {
+    is_single_ = inside_ >= wanted_ && last_wanted_value() < 1.5 && can_widen_window();
+    if (sought_.cycles < least_cycles || is_single_) return false;
+    if (!widen_blocks(4)) return cycles_ < last_news_ + sought_.cycles;
+    last_news_ = cycles_;
+    return true;
+  }
+
+  /// A Krylov space of blocks of p vectors holds p copies of a level at most. Returns whether the blocks are larger
+  /// now.
+  bool widen_blocks(int factor) {
+    const int block = std::min(factor * found_.block, widest_);
+    if (block == found_.block) return false;
+    found_.block = block;
+    found_.keep = std::max(found_.keep, wanted_ + block + 4);
+    found_.most = std::max(found_.most, found_.keep + 6 * block);
+    Field larger = new_basis(), first = view(larger, 0, state_.kept);
+    copy(first, view(basis_, 0, state_.kept));
+    basis_ = larger;
+    return true;
+  }
+
+  auto count_above(double last) const {
+    return std::ranges::count_if(state_.values, [&](double value) { return value > last * (1.0 + 1e-7); });
+  }
+
+  /// Returns how many vectors a search for what is hidden leaves alone. Vectors beyond the wanted ones that are known
+  /// well enough are no concern of it. (With an error e they hide that much of a mode at most.)
+  int known_vectors(double last) const {
+    int locked = converged_;
+    const auto is_known = [&](int i) {
+      const auto k = static_cast<std::size_t>(i);
+      return errors_[k] < 1e-6 && state_.values[k] < last * (1.0 - 1e-3);
+    };
+    while (is_converged_ && locked < std::ssize(errors_) && is_known(locked)) ++locked;
+    return locked;
+  }
+
+  /// Puts a random block after the first `locked` vectors, orthogonal to these. Returns the factor R of the block. Kept
+  /// vectors that have not converged are coupled to the next block, which is no part of the new Krylov space: they go
+  /// into its start.
+  host_matrix put_random_block(int locked, int block) {
+    Field random_start = like(shape_of_, block);
+    fill_(random_start);
+    normalise_columns(random_start);
+    if (!is_converged_)
+      mix_into(random_start, view(basis_, locked, state_.kept - locked), std::clamp(worst_, 1e-8, 1.0));
+    state_.kept = locked;
+    Field next = view(basis_, state_.kept, block);
+    copy(next, random_start);
+    host_matrix lengths = orthogonalise(view(basis_, 0, state_.kept), next, fill_).r;
+    state_.coupling = {};
+    return lengths;
+  }
+
+  /// Searches once from random vectors, orthogonal to what has converged. Returns whether another such search may help
+  /// or the proof is there.
+  bool probe() {
+    const bool is_full = is_converged_;
+    if (is_full) last_news_ = cycles_;
+    const double last = is_full ? last_wanted_value() : 1.02;
+    const auto before = count_above(last);
+    // Few vectors prove with the fewest columns that nothing is hidden, as long as nothing speaks for degenerate
+    // levels.
+    const int block = is_full && found_.block == first_block_ ? std::min(found_.block, 2) : found_.block;
+    int locked = known_vectors(last);
+    restart_sizes few = sizes();
+    few.block = block;
+    few.keep = std::min(std::max(few.keep, locked + 2 * block), few.most - 2 * block);
+    locked = std::max(std::min(locked, few.keep - block), std::min(converged_, few.keep));
+    few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
+    few.later = std::min(few.most, few.keep + (block > 2 ? 4 : 2) * block);
+    few.cycles = state_.cycle + sought_.cycles;
+    const host_matrix lengths = put_random_block(locked, block);
+    start_counting();
+    hidden_share share{.at = last * (1.0 + 1e-7), .transfer = {}};
+    // Of random vectors the parts along a mode have the variance 1 / size.
+    double chance = hidden_share{0.0, lengths}.volume();
+    for (int i = 1; i <= block; ++i) chance *= size_ / i;
+    double hidden = 1e300;
+    // A copy on its way disturbs those that are there, so they have to converge again.
+    const restart_decision<Field> settled = [&](Field& kept, const restart_state& now) {
+      if (!decide(kept, now)) return false;
+      if (!is_full || !is_converged_ || stopped_) return true;
+      const bool is_late = now.values[static_cast<std::size_t>(wanted_) - 1] > last * (1.0 + 1e-7);
+      const double now_hidden = chance * share.volume();
+      if (now_hidden < 0.1 * hidden) extend_limit();
+      hidden = now_hidden;
+      is_proven_ = !is_late && hidden <= chance_of_a_hidden_mode;
+      return is_proven_ || is_late || cycles_ >= limit_;
+    };
+    state_ = thick_restart_lanczos<Field>(basis_, few, state_, filter_, settled, fill_, sought_.interrupted, &share);
+    stopped_ = stopped_ || state_.cut;
+    const auto late = count_above(last) - before;
+    if (late > 0) {
+      if (is_full) ++found_.late;
+      is_proven_ = false;
+      last_news_ = cycles_;
+      if (late >= block) widen_blocks(2);
+      return true;
+    }
+    if (!is_full) return !is_exhausted_;
+    return is_proven_ || widen_blocks(4);  // a level at the end may have more copies than the block
+  }
+
+  bool holds_too_few() const {
+    return ((is_exhausted_ && inside_ < wanted_ && found_.window < 0.9 * found_.highest) || is_single_) && !stopped_;
+  }
+
+  /// Widens the window and starts again, with what was found in the new start. The number of modes below a value grows
+  /// with a power of it between 1 and 4.
+  void widen() {
+    found_.window *= inside_ == 0 ? 1.5 : std::max(is_single_ ? 1.15 : 1.08, std::pow(1.2 * wanted_ / inside_, 0.4));
+    found_.window = std::min(found_.window, 0.9 * found_.highest);
+    ++found_.widened;
+    Field mixed = like(shape_of_, found_.block), first = view(basis_, 0, found_.block);
+    fill_(mixed);
+    mix_into(mixed, view(basis_, 0, state_.kept), std::sqrt(1e-2 / size_));
+    copy(first, mixed);
+    state_ = {};
+    last_news_ = cycles_;
+  }
+
+  /// Makes eigenvectors of H of the Ritz vectors of the filter. Returns false if the bound of |H| was too low: it is
+  /// raised, and the search begins again.
+  bool refine() {
+    found_.cycles = cycles_;
+    if (stopped_) return end_with_none();
+    // Vectors that have converged are not mixed with copies that have not. Those beyond the wanted ones help where a
+    // level was cut, or modes of both signs are close to each other.
+    const int columns = is_converged_ ? converged_ : state_.kept;
+    const int count = is_converged_ ? converged_ : std::min(wanted_, inside_);
+    if (count == 0) return end_with_none();
+    // Each restart adds its rounding to what is left of orthonormality.
+    Field found_ones = view(basis_, 0, columns);
+    rotate_basis(found_ones, inverse_root(overlaps(found_ones, found_ones)));
+    const host_matrix squared = square_in_basis(h_, view(basis_, 0, columns), width_);
+    if (raise_bound(squared, std::min(inside_, columns))) return false;
+    rayleigh_ritz(h_, basis_, columns, count, sought_.tolerance, width_, squared, found_.values, found_.residuals);
+    known_.clear();
+    if (is_converged_)
+      for (const double square : eigenpairs_of_hermitian(hermitian_part(squared)).values)
+        known_.push_back(std::sqrt(std::max(square, 0.0)));
+    if (!filter_again(count)) return end_with_none();
+    int good = count_good(count);
+    for (int step = 0; step < 2 && is_converged_ && good < wanted_; ++step) {
+      separate_signs(h_, basis_, count, wanted_, sought_.tolerance, width_, found_.values, found_.residuals);
+      good = count_good(count);
+    }
+    found_.complete = good == wanted_ && is_proven_;
+    found_.values.resize(static_cast<std::size_t>(good));
+    found_.residuals.resize(static_cast<std::size_t>(good));
+    found_.vectors = like(shape_of_, good);
+    copy(found_.vectors, view(basis_, 0, good));
+    return true;
+  }
+
+  bool end_with_none() {
+    found_.complete = false;
+    found_.values.clear();
+    found_.residuals.clear();
+    return true;
+  }
+
+  /// Raises the bound of |H| if one of the first `count` modes is beyond, and starts from random vectors. Beyond the
+  /// bound the filter grows as it does in the window.
+  bool raise_bound(const host_matrix& squared, int count) {
+    double largest = 0.0;
+    for (int i = 0; i < count; ++i) largest = std::max(largest, squared(i, i).re);
+    if (!(largest > 0.999 * found_.highest * found_.highest && found_.raised < 10)) return false;
+    found_.highest = 1.005 * std::sqrt(largest);
+    ++found_.raised;
+    if (sought_.window <= 0.0) found_.window = window_of_count();
+    cycles_ = last_news_ = 0;
+    state_ = {};
+    fill_first_block();
+    return true;
+  }
+
+  /// Of modes that have converged H^2 knows the |values|: one that is passed over for a higher one is missed.
+  bool is_good(std::size_t i) const {
+    return found_.residuals[i] <= sought_.tolerance &&
+           (known_.empty() || std::abs(std::abs(found_.values[i]) - known_[i]) <= 10.0 * sought_.tolerance);
+  }
+
+  int count_good(int count) const {
+    int good = 0;
+    while (good < std::min(wanted_, count) && is_good(static_cast<std::size_t>(good))) ++good;
+    return good;
+  }
+
+  /// Filters the first `count` vectors once more, as long as it helps: Rayleigh-Ritz mixes copies of a degenerate
+  /// level, those that have not converged too. Returns false if it was interrupted.
+  bool filter_again(int count) {
+    double before = 1e-2;
+    for (int step = 0; step < 6 && count_good(count) < std::min(wanted_, count); ++step) {
+      const double now =
+          *std::max_element(found_.residuals.begin(), found_.residuals.begin() + std::min(wanted_, count));
+      if (!(now < 0.5 * before)) break;
+      before = now;
+      Field first_ones = view(basis_, 0, count);
+      in_batches(count, found_.block, [&](int first, int n) {
+        Field some = view(first_ones, first, n), filtered = like(some);
+        filter(filtered, some);
+        normalise_columns(filtered);
+        copy(some, filtered);
+      });
+      if (stops()) return false;
+      orthonormalise(first_ones, fill_);
+      rayleigh_ritz_of_h(h_, first_ones, count, width_, found_.values);
+      found_.residuals = eigen_residuals(h_, first_ones, found_.values, width_);
+    }
+    return true;
+  }
+
+  const H& h_;
+  const HSingle& as_single_;
+  const Field& shape_of_;
+  const InnerField& random_single_;
+  double size_;
+  const mode_search& sought_;
+  const random_fill<Field>& fill_;
+  int width_;
+  const mode_keeper<Field>& keeper_;
+  const basis_maker<Field>& make_basis_;
+  int wanted_;
+  restart_sizes chosen_;
+  int fixed_degree_;
+  mode_set<Field> found_;
+  Field basis_;
+  const std::function<void(Field&, const Field&)> filter_ = [this](Field& out, const Field& in) { filter(out, in); };
+
+  restart_state state_{};
+  // A search may take sought.cycles cycles after modes came late, or the window or blocks were widened. These are
+  // widened where it has not converged after a third.
+  int cycles_ = 0, last_news_ = 0, limit_ = 0, first_cycle_ = 0;
+  int first_block_ = 0, widest_ = 0;
+  int inside_ = 0, converged_ = 0;  ///< vectors in the window, and how many of the first ones have converged
+  double worst_ = 1.0;              ///< estimate of an error among those that are sought
+  std::vector<double> errors_{};    ///< estimates of all inside
+  std::vector<double> known_{};     ///< |values| by H^2, or none
+  bool stopped_ = false, is_converged_ = false, is_exhausted_ = false;
+  bool is_proven_ = false;  ///< no mode is hidden
+  bool is_single_ = false;  ///< modes at the edge of the window hold the search up: it is widened
+};
+
 }  // namespace detail
 
 /// Returns the lowest modes. Window, degree, block and search space are found where `search` leaves them open; the
@@ -196,301 +636,9 @@ mode_set<Field> lowest_modes(const H& h, const HSingle& as_single, const Field& 
                              const random_fill<Field>& fill, int width = 12, const mode_keeper<Field>& keeper = nullptr,
                              std::optional<std::pair<Field, mode_search_state>> stored = std::nullopt,
                              const basis_maker<Field>& make_basis = nullptr) {
-  const int l = search.modes;
-  if (l < 1 || 3.0 * l > size)
-    throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size)) +
-                      " dimensions of this lattice, found " + std::to_string(l));
-  mode_set<Field> found{like(shape_of, 0)};
-  found.highest = search.highest > 0.0 ? search.highest : largest_eigenvalue(h, shape_of, fill, search.interrupted);
-  const auto stops = [&] { return search.interrupted && search.interrupted(); };
-  // Moments larger than 1 are of modes above the bound.
-  const auto window_of_count = [&] {
-    while (true) {
-      const mode_count count = count_modes(as_single, random_single, 250, size, found.highest, search.interrupted);
-      if (stops()) return 0.5 * found.highest;
-      if (count.is_bounded()) return count.value_of(2.0 * l + 4.0);
-      found.highest = std::max(1.02 * found.highest, largest_eigenvalue(h, shape_of, fill, search.interrupted));
-      ++found.raised;
-    }
-  };
-  const restart_sizes chosen = sizes_of_search(search);
-  found.keep = chosen.keep;
-  found.most = chosen.most;
-  found.block = chosen.block;
-  restart_state state;
-  // A search may take search.cycles cycles after modes came late, or the window or blocks were widened. These are
-  // widened where it has not converged after a third.
-  constexpr int least_cycles = 10;
-  int cycles = 0, last_news = 0, limit = 0, fixed_degree = search.degree + search.degree % 2;
-  if (stored) {
-    static_cast<mode_search_course&>(found) = stored->second;
-    state = stored->second.restart;
-    cycles = found.cycles;
-    if (cycles >= search.cycles) last_news = cycles;
-    fixed_degree = found.degree;
-  } else {
-    found.window = search.window > 0.0 ? search.window : window_of_count();
-  }
-  const auto sizes = [&] {
-    const int later = chosen.later > 0 ? std::min(found.most, std::max(chosen.later, found.keep + 5 * found.block)) : 0;
-    return restart_sizes{found.keep, found.most, found.block, search.cycles, later};
-  };
-
-  const auto new_basis = [&] {
-    const int columns = found.most + found.block;
-    return make_basis ? make_basis(columns) : like(shape_of, columns);
-  };
-  Field basis = new_basis();
-  if (stored) {
-    Field before = view(basis, 0, stored->first.columns());
-    copy(before, stored->first);
-    stored.reset();
-  } else {
-    Field start = view(basis, 0, found.block);
-    fill(start);
-  }
-  // A Krylov space of blocks of p vectors holds p copies of a level at most.
-  const int first_block = found.block;
-  const int widest = std::max({found.block, l, 48});
-  const auto widen_blocks = [&](int factor) {
-    const int block = std::min(factor * found.block, widest);
-    if (block == found.block) return false;
-    found.block = block;
-    found.keep = std::max(found.keep, l + block + 4);
-    found.most = std::max(found.most, found.keep + 6 * block);
-    Field larger = new_basis(), first = view(larger, 0, state.kept);
-    copy(first, view(basis, 0, state.kept));
-    basis = larger;
-    return true;
-  };
-  while (true) {
-    const int degree =
-        fixed_degree > 0 ? fixed_degree : chosen_filter_degree(search.method, found.window, found.highest);
-    fixed_degree = search.degree + search.degree % 2;
-    found.degree = degree;
-    const squared_map z = squared_map::of_range(found.window, found.highest);
-    bool stopped = false, is_converged = false, is_exhausted = false;
-    const std::function<void(Field&, const Field&)> filter = [&](Field& out, const Field& in) {
-      found.filtered += in.columns();
-      chebyshev_filter(h, out, in, degree, z, search.interrupted);
-    };
-    int inside = 0, converged = 0, first_cycle = state.cycle;
-    double worst = 1.0;          // estimate of an error among those that are sought
-    std::vector<double> errors;  // estimates of all inside
-    const auto start_counting = [&] {
-      first_cycle = state.cycle;
-      limit = std::min(last_news + search.cycles, cycles + std::max(search.cycles / 3, least_cycles));
-    };
-    start_counting();
-    const restart_decision<Field> decide = [&](Field& kept, const restart_state& now) {
-      if (!now.cut) ++cycles;
-      // A residual e of the filter, over the distance from the range [-1, 1] of the rest, is the error of the vector.
-      inside = 0;
-      errors.clear();
-      int settled = 0;
-      converged = 0;
-      const double before = std::exchange(worst, 0.0);
-      for (int i = 0; i < now.kept; ++i) {
-        const auto k = static_cast<std::size_t>(i);
-        if (!(now.values[k] > 1.02)) break;
-        ++inside;
-        const double error = found.highest * now.estimates[k] / (now.values[k] - 1.0);
-        errors.push_back(error);
-        if (error < 1e-4) ++settled;
-        if (i < l) worst = std::max(worst, error);
-        if (error < 0.3 * search.tolerance && converged == i) ++converged;
-      }
-      if (inside < l) worst = std::max(worst, 1.0);
-      if (search.progress) search.progress(cycles, std::min(converged, l), worst);
-      if (keeper && now.coupling.columns() == found.block) {
-        found.cycles = cycles;
-        keeper(view(kept, 0, now.kept + found.block), {found, now});
-      }
-      if (stops()) stopped = true;
-      is_converged = converged >= l;
-      is_exhausted = inside < l && settled == inside && now.cycle >= first_cycle + 2;
-      if (worst < 0.3 * before) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));  // on its way
-      return stopped || is_converged || is_exhausted || cycles >= limit;
-    };
-    restart_sizes these = sizes();
-    these.cycles = state.cycle + search.cycles;
-    state = search.method == mode_method::lanczos
-                ? thick_restart_lanczos<Field>(basis, these, state, filter, decide, fill, search.interrupted)
-                : implicitly_restarted_arnoldi<Field>(basis, these, state, filter, decide, fill, search.interrupted);
-    stopped = stopped || state.cut;
-    const double before_probes = found.filtered;
-    // One Krylov space may hold fewer copies of a degenerate mode than there are. So others follow, orthogonal to what
-    // has converged, from random vectors, until one has shown nothing below the last mode that would have had a part of
-    // its start. Kept vectors that have not converged are coupled to the next block, which is no part of the new
-    // Krylov space: they go into its start.
-    bool is_proven = false, is_single = false;
-    const auto can_widen_window = [&] { return search.cycles >= least_cycles && found.window < 0.9 * found.highest; };
-    for (int pass = 0; pass < 20 + l && !stopped && !is_proven; ++pass) {
-      if (!is_converged && !is_exhausted) {
-        is_single = inside >= l && state.values[static_cast<std::size_t>(l) - 1] < 1.5 && can_widen_window();
-        if (search.cycles < least_cycles || is_single) break;
-        if (widen_blocks(4))
-          last_news = cycles;
-        else if (cycles >= last_news + search.cycles)
-          break;
-      }
-      const bool is_full = is_converged;
-      if (is_full) last_news = cycles;
-      const double last = is_full ? state.values[static_cast<std::size_t>(l) - 1] : 1.02;
-      const auto count_above_last = [&] {
-        return std::ranges::count_if(state.values, [&](double value) { return value > last * (1.0 + 1e-7); });
-      };
-      const auto before = count_above_last();
-      // Few vectors prove with the fewest columns that nothing is hidden, as long as nothing speaks for degenerate
-      // levels.
-      const int block = is_full && found.block == first_block ? std::min(found.block, 2) : found.block;
-      // Vectors beyond the wanted ones that are known well enough are no concern of a search for what is hidden. (With
-      // an error e they hide that much of a mode at most.)
-      int locked = converged;
-      const auto is_known = [&](int i) {
-        const auto k = static_cast<std::size_t>(i);
-        return errors[k] < 1e-6 && state.values[k] < last * (1.0 - 1e-3);
-      };
-      while (is_full && locked < std::ssize(errors) && is_known(locked)) ++locked;
-      restart_sizes few = sizes();
-      few.block = block;
-      few.keep = std::min(std::max(few.keep, locked + 2 * block), few.most - 2 * block);
-      locked = std::max(std::min(locked, few.keep - block), std::min(converged, few.keep));
-      few.most = std::min(few.most, std::max(locked + 6 * block, few.keep + 2 * block));
-      few.later = std::min(few.most, few.keep + (block > 2 ? 4 : 2) * block);
-      few.cycles = state.cycle + search.cycles;
-      Field random_start = like(shape_of, block);
-      fill(random_start);
-      normalise_columns(random_start);
-      if (!is_full)
-        detail::mix_into(random_start, view(basis, locked, state.kept - locked), std::clamp(worst, 1e-8, 1.0));
-      state.kept = locked;
-      Field next = view(basis, state.kept, block);
-      copy(next, random_start);
-      const host_matrix lengths = orthogonalise(view(basis, 0, state.kept), next, fill).r;
-      state.coupling = {};
-      start_counting();
-      hidden_share share{.at = last * (1.0 + 1e-7), .transfer = {}};
-      // Of random vectors the parts along a mode have the variance 1 / size.
-      double chance = hidden_share{0.0, lengths}.volume();
-      for (int i = 1; i <= block; ++i) chance *= size / i;
-      double hidden = 1e300;
-      // A copy on its way disturbs those that are there, so they have to converge again.
-      const restart_decision<Field> settled = [&](Field& kept, const restart_state& now) {
-        if (!decide(kept, now)) return false;
-        if (!is_full || !is_converged || stopped) return true;
-        const bool is_late = now.values[static_cast<std::size_t>(l) - 1] > last * (1.0 + 1e-7);
-        const double now_hidden = chance * share.volume();
-        if (now_hidden < 0.1 * hidden) limit = std::max(limit, std::min(last_news + search.cycles, cycles + 2));
-        hidden = now_hidden;
-        is_proven = !is_late && hidden <= chance_of_a_hidden_mode;
-        return is_proven || is_late || cycles >= limit;
-      };
-      state = thick_restart_lanczos<Field>(basis, few, state, filter, settled, fill, search.interrupted, &share);
-      stopped = stopped || state.cut;
-      const auto late = count_above_last() - before;
-      if (late > 0) {
-        if (is_full) ++found.late;
-        is_proven = false;
-        last_news = cycles;
-      } else if (is_exhausted && !is_full) {
-        break;
-      } else if (!is_proven && is_full) {  // a level at the end has more copies than the block
-        if (!widen_blocks(4)) break;
-      }
-      if (late >= block) widen_blocks(2);
-    }
-    found.probed += found.filtered - before_probes;
-    if (((is_exhausted && inside < l && found.window < 0.9 * found.highest) || is_single) && !stopped) {
-      // The number of modes below a value grows with a power of it between 1 and 4.
-      found.window *= inside == 0 ? 1.5 : std::max(is_single ? 1.15 : 1.08, std::pow(1.2 * l / inside, 0.4));
-      found.window = std::min(found.window, 0.9 * found.highest);
-      ++found.widened;
-      Field mixed = like(shape_of, found.block),
-            start = view(basis, 0, found.block);  // what was found is in the new start
-      fill(mixed);
-      detail::mix_into(mixed, view(basis, 0, state.kept), std::sqrt(1e-2 / size));
-      copy(start, mixed);
-      state = {};
-      last_news = cycles;
-      continue;
-    }
-    found.cycles = cycles;
-    const auto end_with_none = [&] {
-      found.complete = false;
-      found.values.clear();
-      found.residuals.clear();
-      return found;
-    };
-    if (stopped) return end_with_none();
-    // Vectors that have converged are not mixed with copies that have not. Those beyond the wanted ones help where a
-    // level was cut, or modes of both signs are close to each other.
-    const int columns = is_converged ? converged : state.kept, count = is_converged ? converged : std::min(l, inside);
-    if (count == 0) return end_with_none();
-    // Each restart adds its rounding to what is left of orthonormality.
-    Field found_ones = view(basis, 0, columns);
-    rotate_basis(found_ones, inverse_root(overlaps(found_ones, found_ones)));
-    const host_matrix squared = detail::square_in_basis(h, view(basis, 0, columns), width);
-    // Beyond the bound the filter grows as it does in the window.
-    double largest = 0.0;
-    for (int i = 0; i < std::min(inside, columns); ++i) largest = std::max(largest, squared(i, i).re);
-    if (largest > 0.999 * found.highest * found.highest && found.raised < 10) {
-      found.highest = 1.005 * std::sqrt(largest);
-      ++found.raised;
-      if (search.window <= 0.0) found.window = window_of_count();
-      cycles = last_news = 0;
-      state = {};
-      Field start = view(basis, 0, found.block);
-      fill(start);
-      continue;
-    }
-    detail::rayleigh_ritz(h, basis, columns, count, search.tolerance, width, squared, found.values, found.residuals);
-    // Of modes that have converged H^2 knows the |values|: one that is passed over for a higher one is missed.
-    std::vector<double> known;
-    if (is_converged)
-      for (const double square : eigenpairs_of_hermitian(hermitian_part(squared)).values)
-        known.push_back(std::sqrt(std::max(square, 0.0)));
-    const auto is_good = [&](std::size_t i) {
-      return found.residuals[i] <= search.tolerance &&
-             (known.empty() || std::abs(std::abs(found.values[i]) - known[i]) <= 10.0 * search.tolerance);
-    };
-    const auto count_good = [&] {
-      int good = 0;
-      while (good < std::min(l, count) && is_good(static_cast<std::size_t>(good))) ++good;
-      return good;
-    };
-    int good = count_good();
-    // Rayleigh-Ritz mixes copies of a degenerate level, those that have not converged too: the filter once more, as
-    // long as it helps.
-    double before = 1e-2;
-    for (int step = 0; step < 6 && good < std::min(l, count); ++step) {
-      const double now = *std::max_element(found.residuals.begin(), found.residuals.begin() + std::min(l, count));
-      if (!(now < 0.5 * before)) break;
-      before = now;
-      Field first_ones = view(basis, 0, count);
-      in_batches(count, found.block, [&](int first, int n) {
-        Field some = view(first_ones, first, n), filtered = like(some);
-        filter(filtered, some);
-        normalise_columns(filtered);
-        copy(some, filtered);
-      });
-      if (stops()) return end_with_none();
-      orthonormalise(first_ones, fill);
-      detail::rayleigh_ritz_of_h(h, first_ones, count, width, found.values);
-      found.residuals = eigen_residuals(h, first_ones, found.values, width);
-      good = count_good();
-    }
-    for (int step = 0; step < 2 && is_converged && good < l; ++step) {
-      detail::separate_signs(h, basis, count, l, search.tolerance, width, found.values, found.residuals);
-      good = count_good();
-    }
-    found.complete = good == l && is_proven;
-    found.values.resize(static_cast<std::size_t>(good));
-    found.residuals.resize(static_cast<std::size_t>(good));
-    found.vectors = like(shape_of, good);
-    copy(found.vectors, view(basis, 0, good));
-    return found;
-  }
+  detail::lowest_mode_search<Field, H, HSingle, InnerField> modes(h, as_single, shape_of, random_single, size, search,
+                                                                  fill, width, keeper, make_basis);
+  return modes.run(stored);
 }
 
 }  // namespace plaquette
