@@ -2,7 +2,9 @@
 #include "gpu/dirac/hermitian_launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace plaquette::gpu {
 
@@ -30,42 +32,59 @@ double share_of_threads(const hermitian_launch& launch, const extents& local) {
   return share;
 }
 
-/// Tiles with about this number of threads: rows of x, or equal parts of them.
-std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int groups) {
-  std::vector<hermitian_launch> list;
-  const int row = local[0] / 2, positions = threads / (2 * groups);
+/// Returns whether tiles of y rows fill the lattice along y, or have a few rows too many.
+bool rows_fit(int y, int length) {
+  const bool is_power = (y & (y - 1)) == 0;
+  const int rows = (length + y - 1) / y * y;
+  return is_power || y == length || 20 * rows <= 21 * length;
+}
+
+/// Returns lengths of tiles along x: rows, or equal parts of them.
+std::vector<int> widths_of(int row, int positions) {
   std::vector<int> widths{std::min(row, std::max(positions, 1))};
   for (const int parts : {2, 3, 4})
     if (row % parts == 0 && row / parts >= 4) widths.push_back(row / parts);
+  return widths;
+}
+
+hermitian_launch tile_launch(int x, int y, int z, int t, int groups) {
+  hermitian_launch launch;
+  launch.gather = false;
+  launch.groups = groups;
+  const int size[] = {x, y, z, t};
+  std::copy(std::begin(size), std::end(size), launch.tile);
+  return launch;
+}
+
+/// Returns one tile for a lattice smaller than a block, or for a narrow one.
+hermitian_launch small_tile(const extents& local, int width, int positions, int groups) {
+  hermitian_launch launch = tile_launch(width, 1, 1, 1, groups);
+  for (const int mu : {1, 2, 3})
+    while (2 * launch.positions() <= positions && 2 * launch.tile[mu] <= local[mu] &&
+           (mu == 1 || 4 * launch.tile[2] * launch.tile[3] * groups <= most_threads_in_z))
+      launch.tile[mu] *= 2;
+  return launch;
+}
+
+/// Lengths of tiles along z and t, in the order in which they are tried.
+constexpr std::array<std::array<int, 2>, 12> depths{
+    {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {4, 4}, {8, 1}, {8, 2}, {8, 4}}};
+
+/// Returns tiles with about this number of threads.
+std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int groups) {
+  const int positions = threads / (2 * groups);
+  const std::vector<int> widths = widths_of(local[0] / 2, positions);
+  const auto fits = [&](const hermitian_launch& launch) {
+    const auto [x, y, z, t] = launch.tile;
+    return rows_fit(y, local[1]) && z < 2 * local[2] && t <= local[3] && 2 * z * t * groups <= most_threads_in_z &&
+           launch.positions() <= positions && 10 * launch.positions() >= 7 * positions;
+  };
+  std::vector<hermitian_launch> list;
   for (const int x : widths)
-    for (int y = 1; y <= local[1] && y <= 16; ++y) {
-      const bool power = (y & (y - 1)) == 0;
-      // Or with a few rows too many.
-      const int rows = (local[1] + y - 1) / y * y;
-      if (!power && y != local[1] && 20 * rows > 21 * local[1]) continue;
-      for (int z = 1; z <= 8 && z < 2 * local[2]; z *= 2)
-        for (int t = 1; t <= 4 && t <= local[3]; t *= 2) {
-          hermitian_launch launch;
-          launch.gather = false;
-          launch.groups = groups;
-          const int size[] = {x, y, z, t};
-          std::copy(std::begin(size), std::end(size), launch.tile);
-          if (2 * z * t * groups <= most_threads_in_z && launch.positions() <= positions &&
-              10 * launch.positions() >= 7 * positions)
-            list.push_back(launch);
-        }
-    }
-  if (list.empty()) {  // a lattice smaller than a block, or a narrow one
-    hermitian_launch launch;
-    launch.gather = false;
-    launch.groups = groups;
-    launch.tile[0] = widths[0];
-    for (const int mu : {1, 2, 3})
-      while (2 * launch.positions() <= positions && 2 * launch.tile[mu] <= local[mu] &&
-             (mu == 1 || 4 * launch.tile[2] * launch.tile[3] * groups <= most_threads_in_z))
-        launch.tile[mu] *= 2;
-    list.push_back(launch);
-  }
+    for (int y = 1; y <= std::min(local[1], 16); ++y)
+      for (const auto [z, t] : depths)
+        if (const hermitian_launch launch = tile_launch(x, y, z, t, groups); fits(launch)) list.push_back(launch);
+  if (list.empty()) list.push_back(small_tile(local, widths[0], positions, groups));
   return list;
 }
 
@@ -73,6 +92,66 @@ std::vector<hermitian_launch> tiles_of(const extents& local, int threads, int gr
 bool links_fit(const hopping_problem& p, const hermitian_launch& launch) {
   const int of_block = (2 * launch.positions() + 31) / 32 * 32 * 8 * stored_reals(p.stored) * p.number_bytes + 1024;
   return std::max(1, 2 * most_threads(p.number_bytes) / launch.threads()) * of_block <= p.shared_bytes;
+}
+
+/// Threads of a block, about, and the groups that they form.
+struct block_shape {
+  int threads, groups;
+};
+
+/// Whether a problem has the kernel with fewer registers.
+bool has_small(const hopping_problem& p) { return p.columns == 1 && p.number_bytes == 8; }
+
+/// Returns the blocks that are tried, in this order.
+std::vector<block_shape> shapes_of(const hopping_problem& p) {
+  const int usual = most_threads(p.number_bytes), wide = most_wide_threads(p.number_bytes);
+  if (p.columns == 1 && !has_small(p)) return {{usual, 1}, {usual / 2, 1}};
+  if (p.columns == 1) return {{usual, 1}, {usual / 2, 1}, {most_small_threads, 1}};
+  std::vector<block_shape> shapes{{usual, 1}, {usual, 2}, {usual, 4}, {usual / 2, 1}, {usual / 2, 2}, {usual / 2, 4}};
+  if (wide > usual) shapes.push_back({wide, 1});
+  std::erase_if(shapes, [&](const block_shape& shape) { return shape.groups > p.columns; });
+  return shapes;
+}
+
+/// How a block goes through its tiles.
+struct launch_way {
+  int steps, z_of_slab;  ///< sites of a slab along z, or 0
+  bool dependent, small, halves;
+};
+
+/// Returns the ways of the given steps and slabs, in the order in which they are tried.
+template <std::size_t N>
+constexpr std::array<launch_way, 8 * N> ways_of(const std::array<std::array<int, 2>, N>& steps_and_slabs) {
+  std::array<launch_way, 8 * N> ways{};
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto [steps, z_of_slab] = steps_and_slabs[i / 8];
+    ways[i] = {steps, z_of_slab, (i & 4) == 0, (i & 2) != 0, (i & 1) == 0};
+  }
+  return ways;
+}
+
+constexpr auto ways_of_column_table = ways_of<4>({{{1, 0}, {2, 0}, {4, 0}, {8, 0}}});
+constexpr auto ways_of_batch_table = ways_of<3>({{{1, 8}, {1, 16}, {1, 0}}});
+constexpr std::span<const launch_way> ways_of_column = ways_of_column_table, ways_of_batch = ways_of_batch_table;
+
+/// Returns whether the tile can be launched that way, and whether it may help.
+bool is_possible(const launch_way& way, const hopping_problem& p, const hermitian_launch& tile, int threads,
+                 bool resident) {
+  const bool batch = p.columns > 1;
+  const int most_of_block = batch ? threads : most_threads(p.number_bytes);
+  return way.steps * tile.tile[3] <= p.local[3] && (way.z_of_slab == 0 || way.z_of_slab < p.local[2]) &&
+         (!way.dependent || p.starts_early) && (!way.small || has_small(p)) &&
+         tile.threads() <= (way.small ? most_small_threads : most_of_block) && (!way.halves || (batch && !resident));
+}
+
+hermitian_launch launched(hermitian_launch tile, const launch_way& way, bool resident) {
+  tile.steps = way.steps;
+  tile.slab = way.z_of_slab == 0 ? 0 : std::max(1, way.z_of_slab / tile.tile[2]);
+  tile.dependent = way.dependent;
+  tile.small = way.small;
+  tile.halves = way.halves;
+  tile.alternates = !resident;
+  return tile;
 }
 
 }  // namespace
@@ -94,45 +173,17 @@ std::string hermitian_launch::name() const {
 
 std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int most) {
   const bool batch = p.columns > 1;
-  const int most_of_block = most_threads(p.number_bytes);
   const double sites = static_cast<double>(volume(p.local)), cache = static_cast<double>(p.cache_bytes);
   const double links_of_site = 4.0 * stored_reals(p.stored) / 24.0;
   const double bytes = sites * (links_of_site + 2.0 * p.columns) * 24.0 * p.number_bytes;
   const bool resident = bytes < 0.8 * cache;
 
   std::vector<hermitian_launch> list;
-  const bool has_small = !batch && p.number_bytes == 8;
-  std::vector<int> sizes{most_of_block, most_of_block / 2};
-  if (has_small) sizes.push_back(most_small_threads);
-  if (batch && most_wide_threads(p.number_bytes) > most_of_block) sizes.push_back(most_wide_threads(p.number_bytes));
-  for (const int threads : sizes)
-    for (const int groups : batch ? std::vector{1, 2, 4} : std::vector{1}) {
-      if (groups > p.columns || (batch && groups > 1 && threads > most_of_block)) continue;
-      for (const hermitian_launch& tile : tiles_of(p.local, threads, groups)) {
-        if (batch && !links_fit(p, tile)) continue;
-        for (const int steps : batch ? std::vector{1} : std::vector{1, 2, 4, 8})
-          for (const int z_of_slab : batch ? std::vector{8, 16, 0} : std::vector{0}) {
-            if (steps * tile.tile[3] > p.local[3] || (z_of_slab > 0 && p.local[2] <= z_of_slab)) continue;
-            for (const bool dependent : {true, false})
-              for (const bool small : {false, true})
-                for (const bool halves : {true, false}) {
-                  if ((dependent && !p.starts_early) || (small && !has_small) ||
-                      tile.threads() > (small   ? most_small_threads
-                                        : batch ? threads
-                                                : most_of_block) ||
-                      (halves && (resident || !batch)))
-                    continue;
-                  hermitian_launch launch = tile;
-                  launch.steps = steps;
-                  launch.slab = z_of_slab == 0 ? 0 : std::max(1, z_of_slab / tile.tile[2]);
-                  launch.dependent = dependent;
-                  launch.small = small;
-                  launch.halves = halves;
-                  launch.alternates = !resident;
-                  list.push_back(launch);
-                }
-          }
-      }
+  for (const block_shape& shape : shapes_of(p))
+    for (const hermitian_launch& tile : tiles_of(p.local, shape.threads, shape.groups)) {
+      if (batch && !links_fit(p, tile)) continue;
+      for (const launch_way& way : batch ? ways_of_batch : ways_of_column)
+        if (is_possible(way, p, tile, shape.threads, resident)) list.push_back(launched(tile, way, resident));
     }
   if (list.empty()) return {hermitian_launch{}};
 
