@@ -21,7 +21,7 @@
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"
-#include "common/overlap/preconditioned_solve.hpp"
+#include "common/overlap/overlap_solve_preconditioned.hpp"
 #include "common/overlap/sign_function.hpp"
 #include "validation/support/dense_dirac.hpp"
 #include "validation/support/overlap_backend.hpp"
