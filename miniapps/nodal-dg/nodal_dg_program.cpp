@@ -28,6 +28,7 @@
 #include "miniapps/nodal-dg/dg_work.hpp"
 #include "miniapps/nodal-dg/field_files.hpp"
 #include "miniapps/nodal-dg/time_steps.hpp"
+#include "miniapps/nodal-dg/wave_checks.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::nodal_dg {
@@ -49,121 +50,10 @@ std::uint64_t drawn_of(wave_run& run, const std::string& what) {
   return number;
 }
 
-double energy_norm(const dg_domain& domain, std::span<const double> state) {
-  return std::sqrt(2.0 * energy_of(domain, state, 1)[0]);
-}
-
-/// Returns a bound on |A I q - I q_t| of the exact solution q at any time. A is the textbook's operator, I the
-/// interpolation at nodes. For q = c cos(w t) + s sin(w t) the bound is the root of the sum of the squares of both
-/// parts' norms. Of a large mesh the drawn elements stand for all.
-double truncation_error(const wave_run& run, std::span<const std::int32_t> drawn) {
-  const dg_domain& domain = run.domain;
-  const double w = run.waves.frequency;
-  const double weight =
-      std::sqrt(static_cast<double>(domain.elements()) / static_cast<double>(std::max<std::size_t>(drawn.size(), 1)));
-  double squares = 0.0;
-  for (const double t : {0.0, 0.5 * std::numbers::pi / w}) {
-    const double h = 1e-3 / w;  // (q(t + h) - q(t - h)) / (2 h) = q_t sin(w h) / (w h) exactly
-    const auto now = sample(domain, *run.waves.exact, t);
-    const auto halo = cpu::halo_traces(domain, now);
-    std::vector<double> left(now.size());
-#pragma omp parallel for schedule(dynamic)
-    for (const std::int32_t e : drawn) {
-      const auto rhs = cpu::textbook_right_hand_side(domain, now, halo, t, e);
-      for (int n = 0; n < domain.nodes(); ++n) {
-        std::array<double, most_fields> after{}, before{};
-        (*run.waves.exact)(domain.node_position(e, n), t + h, after);
-        (*run.waves.exact)(domain.node_position(e, n), t - h, before);
-        for (std::size_t f = 0; f < static_cast<std::size_t>(domain.fields); ++f) {
-          const auto i =
-              static_cast<std::size_t>((static_cast<std::int64_t>(f) * domain.elements() + e) * domain.nodes() + n);
-          left[i] = weight * (rhs[f * static_cast<std::size_t>(domain.nodes()) + static_cast<std::size_t>(n)] -
-                              (after[f] - before[f]) * w / (2.0 * std::sin(w * h)));
-        }
-      }
-    }
-    const double norm = energy_norm(domain, left);
-    squares += norm * norm;
-  }
-  return std::sqrt(squares);
-}
-
-/// Throws input_error where nodes do not see the exact solution. Of a large mesh some elements say it, at odd
-/// distances: the elements of a cell of a box come in even numbers.
-void require_seen(const wave_run& run) {
-  constexpr std::int32_t enough = 2000;
-  const dg_domain& domain = run.domain;
-  const std::int32_t stride = (domain.elements() / enough) | 1;
-  const std::vector<double> nothing(static_cast<std::size_t>(domain.state_size()));
-  const auto errors = errors_of(domain, nothing, *run.waves.exact, 0.0, stride);
-  const medium& m = domain.problem.media[static_cast<std::size_t>(run.waves.mesh.materials.at(0))];
-  double square = 0.0;
-  for (std::size_t f = 0; f < errors.fine.size(); ++f)
-    square += std::min(m.first, m.second) * errors.fine[f] * errors.fine[f];
-  if (energy_norm(domain, sample(domain, *run.waves.exact, 0.0, stride)) < 0.1 * std::sqrt(square))
-    throw input_error(
-        "--modes: expected a wave that the nodes of the mesh can hold, found one that is zero at nearly all of them: "
-        "refine the mesh, or raise --order");
-}
-
 json_document parameters_of_checkpoint(const wave_run& run) {
   json_document parameters = run_parameters_of(run.options);
   parameters["content"] = run.content;
   return parameters;
-}
-
-/// How far two faces that lie on each other do not: periodic sides of a file are each other's copies to its digits.
-/// Half of it, as each is off by that, relative to the height of the elements.
-double mismatch_of(const simplex_mesh& mesh) {
-  double worst = 0.0;
-  if (mesh.periodic.empty()) return worst;
-  for (std::int32_t e = 0; e < static_cast<std::int32_t>(mesh.size()); ++e)
-    for (int f = 0; f < mesh.faces(); ++f) {
-      const face_link& link = mesh.links[static_cast<std::size_t>(e)][static_cast<std::size_t>(f)];
-      if (link.is_boundary()) continue;
-      const auto here = corners_of_face(mesh.dimension, f), there = corners_of_face(mesh.dimension, link.face);
-      std::array<double, 3> first{};
-      double farthest = 0.0;
-      for (std::size_t c = 0; c < static_cast<std::size_t>(mesh.dimension); ++c) {
-        const auto corner = [&mesh](std::int32_t element, int number) -> const std::array<double, 3>& {
-          return mesh.vertices[static_cast<std::size_t>(
-              mesh.elements[static_cast<std::size_t>(element)][static_cast<std::size_t>(number)])];
-        };
-        const int other = mesh.dimension == 2 && link.orientation != 0
-                              ? 1 - static_cast<int>(c)
-                              : face_permutations[static_cast<std::size_t>(link.orientation)][c];
-        const auto& x = corner(e, here[c]);
-        const auto& y = corner(link.element, there[static_cast<std::size_t>(other)]);
-        for (std::size_t i = 0; i < 3; ++i) {
-          if (c == 0) first[i] = y[i] - x[i];
-          farthest = std::max(farthest, std::abs(y[i] - x[i] - first[i]));
-        }
-      }
-      if (farthest == 0.0) continue;
-      const auto scale = std::ranges::max(geometry_of(mesh, e).face_scale);  // 2 / height
-      worst = std::max(worst, 0.25 * scale * farthest);
-    }
-  return worst;
-}
-
-/// Returns how many roundings of |q| the fluxes leave in a right-hand side, in its unit |q| (N + 1)^2 Fscale c / 2.
-///
-/// A flux is half the difference of two waves, one of each side, so that each of its roundings is one of |q| at most.
-/// Of acoustics, a wave p + Z n.u takes 3 products and 2 sums for n.u, a product and a sum. The difference, the half
-/// and a product with n come to both sides' waves: 17. Of Maxwell's equations, a wave takes two such scalar products
-/// and a sum. The difference, the half, and 2 products and a sum back from tangents to axes come to them: 27. The
-/// textbook makes as many at most. They are independent: LIFT makes of them the root of the sum of the squares of its
-/// row.
-double roundings_of_fluxes(const dg_domain& domain) {
-  const reference_element& ref = domain.reference;
-  const double count = domain.problem.equations == wave_equations::acoustics ? 17.0 : 27.0;
-  double largest = 0.0;
-  for (int n = 0; n < ref.nodes; ++n) {
-    double squares = 0.0;
-    for (int m = 0; m < ref.faces() * ref.face_nodes; ++m) squares += ref.lift(n, m) * ref.lift(n, m);
-    largest = std::max(largest, squares);
-  }
-  return std::sqrt(2.0 * count * largest) / (0.5 * (ref.order + 1.0) * (ref.order + 1.0));
 }
 
 /// The right-hand side at the state that the timed steps ended in, on drawn elements, in units of what the scheme can
@@ -173,41 +63,9 @@ void check_against_textbook(wave_run& run, const std::vector<double>& states) {
   const dg_domain& domain = run.domain;
   std::vector<double> rhs(states.size());
   run.solver->right_hand_side(rhs);
-  const int nodes = domain.nodes();
   const auto drawn = drawn_elements(domain, states, run.options.shared.check ? domain.elements() : 64,
                                     drawn_of(run, "elements: right-hand side"));
-  double worst = 0.0;
-  for (int column = 0; column < run.options.states; ++column) {
-    const auto begin = static_cast<std::size_t>(column) * static_cast<std::size_t>(domain.state_size());
-    const std::span<const double> state =
-        std::span(states).subspan(begin, static_cast<std::size_t>(domain.state_size()));
-    const auto halo = cpu::halo_traces(domain, state);
-    double largest = 0.0;
-    for (const double x : state) largest = std::max(largest, std::abs(x));
-    domain.comm.maximum({&largest, 1});
-    // A state of zeros says nothing: compare with the smallest number instead.
-    largest = std::max(largest, 1e-30);
-    std::vector<double> difference(drawn.size());
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      const std::int32_t e = drawn[i];
-      const auto expected = cpu::textbook_right_hand_side(domain, state, halo, run.solver->time(), e);
-      double scale = 0.0;
-      for (const double s : domain.geometry[static_cast<std::size_t>(e)].face_scale) scale = std::max(scale, s);
-      const medium& m = domain.media[static_cast<std::size_t>(e)];
-      scale *= 0.5 * std::max({m.speed(), 1.0 / m.first, 1.0 / m.second}) * (domain.reference.order + 1.0) *
-               (domain.reference.order + 1.0) * largest;
-      for (int f = 0; f < domain.fields; ++f)
-        for (int n = 0; n < nodes; ++n) {
-          const double found =
-              rhs[begin + static_cast<std::size_t>((std::int64_t{f} * domain.elements() + e) * nodes + n)];
-          const double d = std::abs(found - expected[static_cast<std::size_t>(f * nodes + n)]) / scale;
-          difference[i] = larger_or_nan(difference[i], d);
-        }
-    }
-    for (const double d : difference) worst = larger_or_nan(worst, d);
-  }
-  domain.comm.maximum({&worst, 1});
+  const double worst = distance_from_textbook(domain, states, run.options.states, rhs, run.solver->time(), drawn);
   const double u = unit_roundoff(run.options);
   // Sums of Np products with D, whose entries are below (N + 1)^2 / 2, and of the four faces': some N + 1 roundings of
   // the largest term are left, as roundings are independent. To these come those of the fluxes.
@@ -271,25 +129,8 @@ void check_states(wave_run& run, const std::vector<double>& states) {
   if (run.options.states == 1 || !run.options.sources.empty() ||
       std::ranges::find(run.domain.problem.boundaries, boundary_kind::incident) != run.domain.problem.boundaries.end())
     return;
-  const auto size = static_cast<std::size_t>(run.domain.state_size());
-  double worst = 0.0, largest = 0.0;
-  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(states[i]));
-  for (int column = 1; column < run.options.states; ++column)
-    for (std::size_t i = 0; i < size; ++i) {
-      const double d = std::abs(std::ldexp(states[static_cast<std::size_t>(column) * size + i], column) - states[i]);
-      worst = larger_or_nan(worst, d);
-    }
-  std::array<double, 2> of_all{worst, largest};
-  run.domain.comm.maximum(of_all);
-  run.app.result.checks.add("states side by side agree", of_all[0] / std::max(of_all[1], 1e-30),
-                            8.0 * unit_roundoff(run.options));
-}
-
-/// What a solver's energy may be off by, relative: sums over nodes, and over elements one after the other.
-double rounding_of_energy(const dg_domain& domain) {
-  return (16.0 * std::sqrt(static_cast<double>(domain.nodes())) +
-          4.0 * std::sqrt(static_cast<double>(domain.global_elements))) *
-         0x1p-53;
+  const double difference = difference_of_columns(run.domain, states, run.options.states);
+  run.app.result.checks.add("states side by side agree", difference, 8.0 * unit_roundoff(run.options));
 }
 
 /// Whether steps that were made again ended in the same states, on all ranks. Collective.
@@ -313,20 +154,13 @@ void add_energies(const wave_run& run, verification& checks) {
     checks.add("steps, against right-hand sides", run.balance.states, of_step);
   }
   checks.add("energies, against those of the states", run.energy_difference, rounding_of_energy(run.domain));
-  double growth = run.growth, before = run.done.energy[0][1].get<double>(), largest = before;
-  for (const auto& line : run.done.energy) {
-    const double now = line[1].get<double>();
-    keep_largest(largest, now);
-    growth = std::isfinite(now) ? std::max(growth, (now - before) / std::max(largest, 1e-300)) : now;
-    before = now;
-  }
   if (!run.waves.closed) {
-    checks.add("energy is finite", std::isfinite(before));
+    checks.add("energy is finite", std::isfinite(run.done.energy.back()[1].get<double>()));
     return;
   }
   // Roundings of q change the energy by 2 u a stage; independent ones add up as the root of their number.
   const double stages = static_cast<double>(lserk4::stages * std::max<std::int64_t>(run.steps, 1));
-  checks.add("energy does not grow", growth,
+  checks.add("energy does not grow", growth_of(run.done.energy, run.growth),
              rounding_of_energy(run.domain) + 8.0 * u * std::sqrt(stages) + run.mismatch * stages);
 }
 
@@ -353,7 +187,8 @@ void check_solution(wave_run& run, const std::vector<double>& states) {
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= state[i];
   const double error = energy_norm(domain, difference);
   const double truncation = truncation_error(
-      run, drawn_elements(domain, states, affordable_elements(domain) / 2, drawn_of(run, "elements: exact solution")));
+      domain, run.waves,
+      drawn_elements(domain, states, affordable_elements(domain) / 2, drawn_of(run, "elements: exact solution")));
   const double w = run.waves.frequency, steps = static_cast<double>(run.done.steps_done);
   const double of_time = std::pow(w * run.dt, 5) / 120.0 * steps * size;
   const double of_rounding = 8.0 * unit_roundoff(run.options) * std::sqrt(lserk4::stages * (steps + 1.0)) * size;
@@ -771,7 +606,7 @@ exit_status nodal_dg_program::body(app_run& app) {
     run.solver = make_solver(*app.device, *domain_, options_, stop);
   });
   app.control.stop_if_requested("the set-up");
-  if (case_.exact) require_seen(run);
+  if (case_.exact) require_seen(*domain_, case_);
   app.control.stop_if_requested("the first state");
   find_steps(app, *run.solver);
   run.done = done_;
