@@ -7,7 +7,18 @@
 
 namespace plaquette::cpu {
 
-void assign(gauge_configuration& to, const gauge_configuration& from) { to = from; }
+void assign(gauge_configuration& to, const gauge_configuration& from) {
+  if (!(to.geometry() == from.geometry())) {
+    to = from;
+    return;
+  }
+  const extents local = to.geometry().local();
+#pragma omp parallel for
+  for (int t = -1; t <= local[3]; ++t)
+    for (int z = -1; z <= local[2]; ++z)
+      for (int y = -1; y <= local[1]; ++y)
+        for (int x = -1; x <= local[0]; ++x) to({x, y, z, t}) = from({x, y, z, t});
+}
 
 void clear(gauge_configuration& matrices) {
   for_each_site(matrices.geometry(), [&](const coordinate& x) { matrices(x).fill({}); });
