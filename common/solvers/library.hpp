@@ -189,6 +189,13 @@ class library {
                                                             const propagator_settings& settings) const {
     return marked(new_propagator_solver(std::move(links), settings));
   }
+  /// From links that move: `follow` brings the solver to them.
+  std::unique_ptr<propagator_solver> make_propagator_solver(link_field& links,
+                                                            const propagator_settings& settings) const {
+    auto made = make_propagator_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
+    made->follow(links);
+    return made;
+  }
   std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
                                                           const multigrid_settings& settings) const {
     return marked(new_multigrid_solver(std::move(links), settings));

@@ -9,6 +9,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/gauge_action.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
 
@@ -68,6 +69,17 @@ const Links& links_behind(const link_field& handle) {
   const auto* known = dynamic_cast<const link_field_of<Links>*>(&handle);
   if (known == nullptr) throw input_error("links: expected those of this library, found those of another");
   return known->links();
+}
+/// Throws input_error, too, if they are of another lattice.
+/// \param whose  has the lattice `geometry`, for the message: "an operator"
+template <class Links>
+const Links& links_behind(const link_field& handle, const lattice_geometry& geometry, const std::string& whose) {
+  const Links& u = links_behind<Links>(handle);
+  if constexpr (requires { u.get_context(); })
+    require_same_lattice(u.get_context().geometry(), geometry, "links", whose + " on ");
+  else
+    require_same_lattice(u.geometry(), geometry, "links", whose + " on ");
+  return u;
 }
 
 /// What was made from links and the moves that it has followed.

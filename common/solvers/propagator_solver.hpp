@@ -41,7 +41,7 @@ struct propagator_settings {
   reconstruct links = reconstruct::none, inner_links = reconstruct::none;  ///< stored by the two operators
   schur_kind preconditioning = schur_kind::symmetric;
   bool overlap = true;  ///< of communication and computation, on several ranks
-  /// Smear a Gaussian source, ghosts filled; null: the links of the operator.
+  /// Smear a Gaussian source, ghosts filled; null: the links of the operator, also after it has followed others.
   std::shared_ptr<const gauge_configuration> source_links{};
 
   /// Returns whether no residual is recomputed: a solver of one precision without reliable updates.
@@ -119,9 +119,10 @@ class propagator_solver : public vector_solver {
   /// their numbers is not finite, which is looked for in memory of a device alone: callers know their own arrays.
   virtual bool set_sources(const spinor_array<const double>& b) = 0;
   /// The right-hand sides 0, 1, ... become these spin-colours of a source, times a phase, made where fields live; the
-  /// others become zero. Where there is a phase, the solutions before are overwritten with NaN.
+  /// others become zero. Where there is a phase, the solutions before are overwritten with NaN. Throws as `solve` does.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,
                             complex<double> phase = {1.0, 0.0}) = 0;
+  /// Throws input_error if the links that the solver follows have moved.
   virtual propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters = {}) = 0;
   /// Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& x) const = 0;

@@ -30,6 +30,9 @@ namespace plaquette {
 /// A backend that makes sources and correlators. B names in addition
 ///
 /// - `links_of(links)`: what operators are made of; `make_source(field, column, source, component, links, ctx)`.
+/// - `copy_of_links(gauge)`: a copy that can be made `links`; `assign_links(copy, gauge)` gives it other links.
+/// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in memory that is
+/// there.
 /// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
 /// - `correlators(field)`: of a propagator, where the library makes them; `finish(ctx)` waits for all that was queued.
 template <class Backend>
@@ -156,6 +159,7 @@ class propagator_solver_of final : public propagator_solver {
 
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
+    require_current_links();
     components_ = components;
     int column = 0;
     for (const int component : components)
@@ -170,6 +174,7 @@ class propagator_solver_of final : public propagator_solver {
   }
 
   propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters) override {
+    require_current_links();
     leave_given_solutions();
     propagator_report result{solve_full(x_, b_, rule, parameters)};
     // An application of the full operator is one of the Schur complement, to a few flops.
@@ -234,6 +239,32 @@ class propagator_solver_of final : public propagator_solver {
     return make_scalars(b_, std::vector<complex<double>>(static_cast<std::size_t>(b_.columns()), number));
   }
   double even_sites() const { return 0.5 * static_cast<double>(context_.geometry().global_volume()); }
+
+  // Links that move.
+
+  using gauge = typename full_type<Outer>::links_type;
+
+  void follow_checked(const link_field& handle) override {
+    const gauge& u = links_behind<gauge>(handle, context_.geometry(), "a solver");
+    const bool has_other_operator = static_cast<const void*>(full_.get()) != static_cast<const void*>(inner_.get());
+    if (settings_.action.has_clover()) {
+      if (!diagonal_) {
+        diagonal_.emplace(Backend::make_blocks(context_));
+        inverse_diagonal_.emplace(Backend::make_blocks(context_));
+      }
+      Backend::make_diagonal(*diagonal_, u, settings_.action);
+      Backend::invert(*inverse_diagonal_, *diagonal_);
+      full_->follow(u, *diagonal_, *inverse_diagonal_);
+      if (has_other_operator) inner_->follow(u, *diagonal_, *inverse_diagonal_);
+    } else {
+      full_->follow(u);
+      if (has_other_operator) inner_->follow(u);
+    }
+    if (settings_.source_links) return;
+    if (copy_) return Backend::assign_links(*copy_, u);
+    copy_.emplace(Backend::copy_of_links(u));
+    links_ = source_links_ = *copy_;
+  }
 
   // Solves of vectors.
 
@@ -361,6 +392,9 @@ class propagator_solver_of final : public propagator_solver {
   high_field b_, x_;
   std::weak_ptr<const solver_vectors> given_{};  ///< shares the memory of x_
   std::vector<int> components_;                  ///< of a propagator, that b is made of
+  /// Of links that move, for operators of both precisions: A and A^-1. Made at the first follow.
+  std::optional<typename full_type<Outer>::blocks_type> diagonal_{}, inverse_diagonal_{};
+  std::optional<decltype(Backend::copy_of_links(std::declval<const gauge&>()))> copy_{};  ///< smears sources
 };
 
 /// Returns the solver in the precisions of the settings. Throws input_error where they do not go together.

@@ -5,12 +5,10 @@
 
 #include <memory>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "common/algorithms/batch.hpp"
 #include "common/lattice/dirac_operator.hpp"
-#include "common/lattice/same_lattice.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/vector_operator.hpp"
@@ -39,16 +37,8 @@ class vector_operator_of final : public vector_operator {
 
  private:
   void follow_checked(const link_field& handle) override {
-    const auto& u =
-        links_behind<std::remove_cvref_t<decltype(Backend::links_of(std::declval<const links&>()))>>(handle);
-    require_same_lattice(geometry_of(u), full_->hopping().get_context().geometry(), "links", "an operator on ");
-    full_->follow(u);
-  }
-  static const lattice_geometry& geometry_of(const auto& u) {
-    if constexpr (requires { u.get_context(); })
-      return u.get_context().geometry();
-    else
-      return u.geometry();
+    using gauge = typename full_type::links_type;
+    full_->follow(links_behind<gauge>(handle, full_->hopping().get_context().geometry(), "an operator"));
   }
   void apply_checked(vectors& y, const vectors& x, const operator_form& form) const override {
     field& out = field_of<field>(y);

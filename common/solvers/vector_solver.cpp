@@ -43,9 +43,19 @@ void vector_operator::apply(vectors& y, const vectors& x, const operator_form& f
   apply_checked(y, x, of_columns);
 }
 
+void vector_solver::follow(const link_field& links) {
+  follow_checked(links);
+  followed_.note(links);
+}
+
+void vector_solver::follow_checked(const link_field&) {
+  throw input_error("this solver: expected links that stay as they are, found links to follow");
+}
+
 schur_report vector_solver::solve(vectors& x, const vectors& b, const stopping_rule& rule,
                                   const vector_system& system) {
   require_pair(x, b, *this, "this solver", numbers_of_solutions());
+  require_current_links();
   vector_system of_columns = system;
   of_columns.mu = one_a_column(system.mu, b.columns(), "mu");
   if (!rule.column_tolerances.empty() && std::ssize(rule.column_tolerances) != b.columns())

@@ -7,6 +7,7 @@
 
 #include "common/algorithms/schur_solve.hpp"
 #include "common/solvers/library_part.hpp"
+#include "common/solvers/link_field.hpp"
 #include "common/solvers/vectors.hpp"
 
 namespace plaquette {
@@ -31,10 +32,15 @@ struct solved_vectors {
 
 class vector_solver : public library_part {
  public:
+  /// Takes the links as they are now, in the memory of those before: what was recorded or tuned still holds. From then
+  /// on each solve throws input_error if they have moved since. Sources and solutions stay as they are. Collective.
+  /// Throws input_error for links of another library or lattice, and if this solver cannot follow.
+  void follow(const link_field& links);
+
   /// Solves all columns from a zero guess. The report's true residuals are recomputed with the operator of the system;
   /// floors are those of full systems. Collective. Throws input_error unless x and b are different vectors of one
   /// shape. They must be of this solver's library and have the precision of its solutions. It throws, too, for a system
-  /// that it does not solve.
+  /// that it does not solve, and if the links that it follows have moved.
   /// \param x  is not read
   schur_report solve(vectors& x, const vectors& b, const stopping_rule& rule, const vector_system& system = {});
   /// Returns the solutions in vectors of their own.
@@ -43,7 +49,11 @@ class vector_solver : public library_part {
  protected:
   ~vector_solver() = default;
 
+  /// Throws input_error if the links that were followed have moved since.
+  void require_current_links() const { followed_.require_current("this solver"); }
+
  private:
+  virtual void follow_checked(const link_field& links);
   /// Returns whether there are systems on even sites.
   virtual bool solves_even_systems() const = 0;
   /// Returns the precision of solutions.
@@ -51,6 +61,8 @@ class vector_solver : public library_part {
   /// \param system  with one mu a column
   virtual schur_report solve_checked(vectors& x, const vectors& b, const stopping_rule& rule,
                                      const vector_system& system) = 0;
+
+  followed_links followed_;
 };
 
 }  // namespace plaquette
