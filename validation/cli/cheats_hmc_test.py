@@ -45,6 +45,12 @@ class HmcCheats(CommandLineTest):
     def test_trajectories_that_were_not_made(self):
         self.fails("no-trajectory", "trajectories whose links moved", *LINKS, "--trajectories", "2")
 
+    @on_cpu
+    def test_a_warm_up_that_was_not_made(self):
+        warmed = [*replaced(QUARKS, "--integrator", "omelyan:8(det,light) omelyan:2(gauge)"), "--warm-up", "0.12:2"]
+        self.passes(*warmed)
+        self.fails("no-warm-up", "trajectories of the warm-up that moved no links", *warmed)
+
     def test_steps_that_were_not_made(self):
         # With half of six steps |dH| is 61, and the run ends after its first trajectory.
         short_steps = replaced(LINKS, "--integrator", "omelyan:12(gauge)")

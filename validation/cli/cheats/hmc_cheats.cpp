@@ -4,6 +4,7 @@
 /// honest ones.
 ///
 ///   no-trajectory   nothing is done in every second trajectory, and dH is said to be small.
+///   no-warm-up      the same in a warm-up.
 ///   fewer-steps     two drifts are one.
 ///   short-tau       steps are nine tenths of what they are said to be.
 ///   other-dh        dH is that of the first trajectory.
@@ -139,7 +140,11 @@ class cheating_dynamics final : public molecular_dynamics {
   void finish() override { honest_->finish(); }
 
  private:
-  bool is_left_out() const { return cheats_by("no-trajectory") && trajectory_ % 2 == 1; }
+  bool is_left_out() const {
+    constexpr std::uint64_t first_of_warm_up = (std::uint64_t{1} << 40) + (std::uint64_t{1} << 20);
+    return (cheats_by("no-trajectory") && trajectory_ % 2 == 1) ||
+           (cheats_by("no-warm-up") && trajectory_ >= first_of_warm_up);
+  }
 
   std::unique_ptr<molecular_dynamics> honest_;
   std::unique_ptr<energy_change> first_;
