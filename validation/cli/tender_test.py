@@ -126,7 +126,7 @@ case $report in *-2.json) kill -9 $PPID;; esac
         status, out = self.tender("--classes", "device,node", "--ranks", "1,8", "--dryrun", "--launcher", "srun -n {ranks}")
         self.assertEqual(status, 0, out)
         self.assertIn("srun -n 8 ", out)
-        self.assertEqual(out.count("--size node"), 5 * 2 * 3)
+        self.assertEqual(out.count("--size node"), 6 * 2 * 3)
         self.assertEqual(out.count("--scheme preconditioned --modes 100"), 2 * 2 * 3)  # of overlap-propagator alone
         self.assertFalse(os.path.exists(self.path("out")))
 
