@@ -216,7 +216,7 @@ void command_line::parse(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     const std::span words(argv, static_cast<std::size_t>(argc));
     const auto starts_with_h = [](std::string_view word) { return word.starts_with("-h") && word.size() > 2; };
-    // A misspelled "-history x" would be -h, followed by a word that nobody asked for.
+    // CLI11 reads a misspelled "-history x" as -h.
     if (const auto found = std::ranges::find_if(words, starts_with_h); found != words.end())
       throw input_error(fmt::format("{}: expected an option of two dashes, or -h alone", printable(*found)));
     std::string text = app.help();

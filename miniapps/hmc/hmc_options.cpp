@@ -52,13 +52,20 @@ factor_solver parse_solver(const std::string& text, const std::string& option) {
   return solver;
 }
 
-std::vector<factor_solver> parse_solvers(const std::string& text, const std::string& option) {
-  std::vector<factor_solver> solvers;
+/// Returns the words between commas.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    solvers.push_back(parse_solver(text.substr(at, end - at), option));
+    words.push_back(text.substr(at, end - at));
     at = end + 1;
   }
+  return words;
+}
+
+std::vector<factor_solver> parse_solvers(const std::string& text, const std::string& option) {
+  std::vector<factor_solver> solvers;
+  for (const std::string& word : words_of(text)) solvers.push_back(parse_solver(word, option));
   return solvers;
 }
 
@@ -66,16 +73,13 @@ std::vector<factor_solver> parse_solvers(const std::string& text, const std::str
 std::vector<warm_up_step> parse_warm_up(const std::string& text, const std::string& option) {
   constexpr int most = 1000;
   std::vector<warm_up_step> steps;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, end - at);
+  for (const std::string& word : words_of(text)) {
     const std::size_t colon = word.find(':');
     if (colon == std::string::npos)
       throw input_error(option + ": expected KAPPA:TRAJECTORIES, such as 0.134:2, found '" + word + "'");
     const double kappa = parse_real(word.substr(0, colon), option + ", kappa", real_range::positive());
     steps.push_back(
         {kappa, static_cast<int>(parse_integer(word.substr(colon + 1), option + ", trajectories", 1, most))});
-    at = end + 1;
   }
   return steps;
 }
