@@ -18,14 +18,17 @@ macro(plaquette_optimise_half)
 endmacro()
 
 # plaquette_owns_headers(target header...): the target's files begin with these headers, parsed once. Others share them
-# by plaquette_shares_headers(target owner).
+# by plaquette_shares_headers(target owner). A shared library does not define NAME_EXPORTS: no
+# source uses that name, and a file compiled without it could not use the parsed headers.
 function(plaquette_owns_headers target)
   if(PLAQUETTE_PRECOMPILED_HEADERS)
+    set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
 function(plaquette_shares_headers target owner)
   if(PLAQUETTE_PRECOMPILED_HEADERS)
+    set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
     target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()
 endfunction()
