@@ -158,7 +158,7 @@ concept schur_complement = linear_operator<A, Field> && requires(const A& a, Fie
 };
 
 /// An operator or a preconditioner whose type is hidden: levels of a solver may differ in what they are made of, and a
-/// mini-app chooses at run time. It may lack the dagger. `bridge` (algorithms/bridge.hpp) makes one of an operator on
+/// mini-app chooses at run time. It may lack the dagger. `bridge` (krylov/bridge.hpp) makes one of an operator on
 /// fields of another type: of another precision, shape or library.
 template <class Field>
 class any_operator {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "common/algorithms/few_fields.hpp"
 #include "common/concepts.hpp"
+#include "common/krylov/few_fields.hpp"
 
 namespace plaquette {
 

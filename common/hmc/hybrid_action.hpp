@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/precision.hpp"
 #include "common/error.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/loop_action.hpp"
 

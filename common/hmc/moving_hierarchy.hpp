@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/multigrid_setup.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/cycle_in_single.hpp"
 #include "common/stop_point.hpp"
 

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "common/algebra/reconstruct.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
 #include "common/hmc/chronology.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/hmc/moving_hierarchy.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/krylov/mixed_solve.hpp"
 #include "common/lattice/dirac_operator.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/operators/twisted_wilson_clover.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
 #include "common/concepts.hpp"
+#include "common/krylov/batch.hpp"
 
 namespace plaquette {
 

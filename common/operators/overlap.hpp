@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
+#include "common/krylov/batch.hpp"
 
 namespace plaquette {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
+#include "common/krylov/batch.hpp"
 #include "common/operators/overlap.hpp"
 #include "common/overlap/overlap_mode_set.hpp"
 #include "common/overlap/sign_options.hpp"

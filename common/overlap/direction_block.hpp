@@ -7,7 +7,7 @@
 #include <concepts>
 #include <optional>
 
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
 
 namespace plaquette {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/algebra/fixed_point.hpp"
-#include "common/algorithms/batch.hpp"
+#include "common/krylov/batch.hpp"
 #include "common/overlap/sign_options.hpp"
 
 namespace plaquette {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/thick_restart.hpp"
+#include "common/eigen/thick_restart.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/conjugate_gradients.hpp"
+#include "common/krylov/conjugate_gradients.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/mode_pairs.hpp"
 #include "common/overlap/overlap_mode_search.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
 #include "common/operators/overlap.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "common/algorithms/restart_state.hpp"
+#include "common/krylov/restart_state.hpp"
 
 namespace plaquette {
 

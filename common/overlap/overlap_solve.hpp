@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/multishift_cg.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/krylov/multishift_cg.hpp"
 #include "common/overlap/overlap_deflation.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"

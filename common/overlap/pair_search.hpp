@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "common/algorithms/thick_restart.hpp"
+#include "common/eigen/thick_restart.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/sign_function.hpp"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
 #include "common/error.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/nested_preconditioner.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
 #include "common/overlap/chiral_modes.hpp"
 #include "common/overlap/direction_block.hpp"
 #include "common/overlap/overlap_mode_search.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/krylov_basis.hpp"
+#include "common/eigen/krylov_basis.hpp"
 
 namespace plaquette {
 

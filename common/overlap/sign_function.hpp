@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/krylov_basis.hpp"
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/multishift_cg.hpp"
-#include "common/algorithms/squared_map.hpp"
-#include "common/algorithms/zolotarev.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
+#include "common/eigen/krylov_basis.hpp"
 #include "common/error.hpp"
+#include "common/krylov/multishift_cg.hpp"
+#include "common/krylov/squared_map.hpp"
 #include "common/overlap/hermitian_kernel.hpp"
 #include "common/overlap/sign_options.hpp"
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "common/algorithms/thick_restart.hpp"
+#include "common/eigen/thick_restart.hpp"
 #include "common/overlap/mode_refinement.hpp"
 
 namespace plaquette {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/algorithms/bridge.hpp"
 #include "common/concepts.hpp"
+#include "common/krylov/bridge.hpp"
 #include "common/lattice/site_field.hpp"
 
 namespace plaquette {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {

@@ -20,17 +20,17 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/multigrid_parameters.hpp"
-#include "common/algorithms/precision.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/comms/rank_options.hpp"
 #include "common/comms/timed_transfer.hpp"
 #include "common/dg/dg_solver.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/extents.hpp"
 #include "common/lattice/gauge_action.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
+#include "common/multigrid/multigrid_parameters.hpp"
 #include "common/solvers/link_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"

@@ -23,13 +23,13 @@
 #include <vector>
 
 #include "common/algebra/complex.hpp"
-#include "common/algorithms/cycle_profile.hpp"
-#include "common/algorithms/multigrid_parameters.hpp"
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/precision.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
+#include "common/multigrid/cycle_profile.hpp"
+#include "common/multigrid/multigrid_parameters.hpp"
 #include "common/operators/coarse_matrices.hpp"
 #include "common/solvers/solver_vectors.hpp"
 #include "common/solvers/vector_solver.hpp"
@@ -271,7 +271,7 @@ class multigrid_solver : public vector_solver {
   /// \param with_cycle  also of a cycle against that of `multigrid_settings::on_host`, where it is given
   virtual std::vector<identity_check> identities(bool with_cycle) = 0;
   /// Returns the modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
-  /// common/algorithms/inverse_modes.hpp.)
+  /// common/eigen/inverse_modes.hpp.)
   virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
   /// Copies mode `number` of those that were found last, for checks. Ghosts are not filled.
   virtual void get_low_mode(int number, spinor_configuration& v) const = 0;

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/algebra/dense.hpp"
-#include "common/algorithms/krylov_basis.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/eigen/krylov_basis.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 
 namespace plaquette {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "common/algebra/reconstruct.hpp"
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/mode_search.hpp"
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/zolotarev.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
+#include "common/eigen/mode_search.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/overlap/overlap_mode_search.hpp"

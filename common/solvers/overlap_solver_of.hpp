@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/hermitian_modes.hpp"
-#include "common/algorithms/ordinary_columns.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/eigen/hermitian_modes.hpp"
+#include "common/krylov/ordinary_columns.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"

@@ -16,9 +16,9 @@
 
 #include "common/algebra/complex.hpp"
 #include "common/algebra/reconstruct.hpp"
-#include "common/algorithms/mixed_solve.hpp"
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/mixed_solve.hpp"
+#include "common/krylov/precision.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "common/lattice/dirac_operator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"

@@ -16,9 +16,9 @@
 
 #include "common/algebra/fixed_point.hpp"
 #include "common/algebra/float_pair.hpp"
-#include "common/algorithms/groups.hpp"
-#include "common/algorithms/mixed_solve.hpp"
 #include "common/error.hpp"
+#include "common/krylov/groups.hpp"
+#include "common/krylov/mixed_solve.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/propagator_solver.hpp"

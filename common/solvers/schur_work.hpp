@@ -5,8 +5,8 @@
 
 #include "common/algebra/reconstruct.hpp"
 #include "common/algebra/spinor.hpp"
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/solver_choice.hpp"
+#include "common/krylov/precision.hpp"
+#include "common/krylov/solver_choice.hpp"
 #include "common/lattice/dirac_operator.hpp"
 
 namespace plaquette {

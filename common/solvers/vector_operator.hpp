@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/algebra/reconstruct.hpp"
-#include "common/algorithms/precision.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/solvers/library_part.hpp"
 #include "common/solvers/link_field.hpp"

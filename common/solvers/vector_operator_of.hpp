@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
+#include "common/krylov/batch.hpp"
 #include "common/lattice/dirac_operator.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/solvers/backend.hpp"

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "common/solvers/library_part.hpp"
 #include "common/solvers/link_field.hpp"
 #include "common/solvers/vectors.hpp"

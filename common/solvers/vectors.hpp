@@ -17,8 +17,8 @@
 
 #include "common/algebra/complex.hpp"
 #include "common/algebra/spin_basis.hpp"
-#include "common/algorithms/precision.hpp"
 #include "common/concepts.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/spinor_array.hpp"
 #include "common/solvers/library_part.hpp"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/algebra/fixed_point.hpp"
-#include "common/algorithms/batch.hpp"
 #include "common/error.hpp"
+#include "common/krylov/batch.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/solvers/vectors.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "common/algorithms/basis_checks.hpp"
+#include "common/eigen/basis_checks.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "cpu_ref/fields/lane_numbers.hpp"
 

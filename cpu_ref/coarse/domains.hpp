@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The domains of Schwarz's procedure (common/algorithms/schwarz.hpp), on the lattice of quarks and on coarse ones.
+/// The domains of Schwarz's procedure (common/multigrid/schwarz.hpp), on the lattice of quarks and on coarse ones.
 #pragma once
 
-#include "common/algorithms/schwarz.hpp"
+#include "common/multigrid/schwarz.hpp"
 #include "common/operators/domains.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/coarse/coarse_operator.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <utility>
 
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/solvers.hpp"
 

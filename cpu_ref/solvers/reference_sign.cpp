@@ -5,10 +5,10 @@
 #include <cmath>
 #include <utility>
 
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/multishift_cg.hpp"
-#include "common/algorithms/squared_map.hpp"
-#include "common/algorithms/zolotarev.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
+#include "common/krylov/multishift_cg.hpp"
+#include "common/krylov/squared_map.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/algebra/float_pair.hpp"
-#include "common/algorithms/basis_checks.hpp"
+#include "common/eigen/basis_checks.hpp"
 #include "gpu/blas/basis_tiles.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/cublas_library.hpp"

@@ -57,7 +57,7 @@ template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
 
 // On a few fields at once: one pass over memory for what is otherwise one for each pair of them.
-// common/algorithms/few_fields.hpp says how many a call may have.
+// common/krylov/few_fields.hpp says how many a call may have.
 
 /// Returns the c for which |r - sum_k c_k v_k| is smallest. A v_k of which only `rounding` times its length is
 /// independent of those before it gets 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The kernels behind the operations on a few fields at once (common/algorithms/few_fields.hpp). A thread takes a site
+/// The kernels behind the operations on a few fields at once (common/krylov/few_fields.hpp). A thread takes a site
 /// of a column, or a pair of numbers of a coarse one, and reads every number once. For .cu files only.
 ///
 /// An `Access` says how numbers lie in memory. Its `source` is a field that is read, its `target` one that is written.
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/few_fields.hpp"
+#include "common/krylov/few_fields.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/blas/held_sum.hpp"
 #include "gpu/blas/vector_kernels.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The domains of Schwarz's procedure (common/algorithms/schwarz.hpp), on the lattice of quarks and on coarse ones. The
+/// The domains of Schwarz's procedure (common/multigrid/schwarz.hpp), on the lattice of quarks and on coarse ones. The
 /// twin of cpu_ref/coarse/domains.hpp.
 #pragma once
 
-#include "common/algorithms/schwarz.hpp"
+#include "common/multigrid/schwarz.hpp"
 #include "common/operators/domains.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/coarse/coarse_operator.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the setup of multigrid (common/algorithms/multigrid_setup.hpp) needs of the CUDA library. The twin of
+/// What the setup of multigrid (common/multigrid/multigrid_setup.hpp) needs of the CUDA library. The twin of
 /// cpu_ref/coarse/multigrid_library.hpp.
 #pragma once
 

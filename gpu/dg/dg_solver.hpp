@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "common/algorithms/precision.hpp"
 #include "common/dg/dg_solver.hpp"
+#include "common/krylov/precision.hpp"
 #include "gpu/comms/rank_options.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/dg/stage_kernels.hpp"

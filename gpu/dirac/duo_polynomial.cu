@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "common/algorithms/factored_polynomial.hpp"
+#include "common/approximation/factored_polynomial.hpp"
 #include "gpu/device/timing.hpp"
 #include "gpu/dirac/duo_halo_kernels.hpp"
 #include "gpu/dirac/duo_kernels.hpp"

@@ -37,7 +37,7 @@ class duo_polynomial {
   std::shared_ptr<parts> parts_;
 };
 
-/// x += p(A) r, with |r|^2, as common/algorithms/relaxation.hpp takes it.
+/// x += p(A) r, with |r|^2, as common/krylov/relaxation.hpp takes it.
 using fused_steps = std::function<void(field<half>& x, const field<half>& r, const scalars& norms)>;
 
 /// Returns null where half precision is as fast.

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/algebra/float_pair.hpp"
-#include "common/algorithms/batch.hpp"
 #include "common/error.hpp"
+#include "common/krylov/batch.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/dirac/hopping_site.hpp"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/precision.hpp"
 #include "common/dg/dg_solver.hpp"
 #include "common/error.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/mesh/box_mesh.hpp"
 #include "common/mesh/mesh_part.hpp"
 #include "gpu/device/timing.hpp"

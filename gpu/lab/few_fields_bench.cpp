@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/batch.hpp"
-#include "common/algorithms/few_fields.hpp"
-#include "common/algorithms/precision.hpp"
 #include "common/error.hpp"
+#include "common/krylov/batch.hpp"
+#include "common/krylov/few_fields.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/lattice/extents.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/lab/kernel_bench.hpp"

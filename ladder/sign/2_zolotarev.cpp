@@ -3,7 +3,7 @@
 // best rational function on the spectrum (Zolotarev; van den Eshof et al., hep-lat/0202025). Its poles and weights come
 // from the library. All shifted systems share one Krylov space, so that multi-shift conjugate gradients solve them
 // together.
-#include "common/algorithms/zolotarev.hpp"
+#include "common/approximation/zolotarev.hpp"
 #include "ladder/sign/problem.hpp"
 
 namespace ladder::sign {

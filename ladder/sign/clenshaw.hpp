@@ -5,7 +5,7 @@
 /// the c_k.
 #pragma once
 
-#include "common/algorithms/minimax.hpp"
+#include "common/approximation/minimax.hpp"
 #include "ladder/sign/problem.hpp"
 
 namespace ladder::sign {

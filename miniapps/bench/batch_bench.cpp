@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/bicgstab.hpp"
-#include "common/algorithms/groups.hpp"
-#include "common/algorithms/precision.hpp"
 #include "common/app/timing.hpp"
+#include "common/krylov/bicgstab.hpp"
+#include "common/krylov/groups.hpp"
+#include "common/krylov/precision.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"

@@ -7,10 +7,10 @@
 #include <type_traits>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/bicgstab.hpp"
-#include "common/algorithms/precision.hpp"
-#include "common/algorithms/reliable_solvers.hpp"
 #include "common/app/timing.hpp"
+#include "common/krylov/bicgstab.hpp"
+#include "common/krylov/precision.hpp"
+#include "common/krylov/reliable_solvers.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"

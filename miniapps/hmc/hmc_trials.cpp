@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/error.hpp"
+#include "common/multigrid/multigrid_parameters.hpp"
 
 namespace plaquette {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/solve_report.hpp"
 #include "common/app/verification.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/krylov/solve_report.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/residual_tolerance.hpp"

@@ -8,9 +8,9 @@
 
 #include "common/algebra/gamma.hpp"
 #include "common/algebra/reconstruct.hpp"
-#include "common/algorithms/mixed_solve.hpp"
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
+#include "common/krylov/mixed_solve.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "miniapps/shared/run_class.hpp"

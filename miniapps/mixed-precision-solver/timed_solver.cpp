@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "common/algorithms/work_clock.hpp"
 #include "common/app/timing.hpp"
+#include "common/krylov/work_clock.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "miniapps/shared/device_timing.hpp"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/app/options.hpp"
 #include "common/lattice/source_description.hpp"
+#include "common/multigrid/multigrid_parameters.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "miniapps/shared/run_class.hpp"
 

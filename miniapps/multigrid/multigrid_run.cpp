@@ -8,11 +8,11 @@
 #include <memory>
 #include <span>
 
-#include "common/algorithms/work_clock.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
 #include "common/io/hdf5_file.hpp"
+#include "common/krylov/work_clock.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "miniapps/multigrid/low_mode_report.hpp"

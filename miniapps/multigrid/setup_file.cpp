@@ -9,11 +9,11 @@
 #include <cstring>
 #include <utility>
 
-#include "common/algorithms/multigrid_parameters.hpp"
 #include "common/app/parse.hpp"
 #include "common/error.hpp"
 #include "common/io/hdf5_file.hpp"
 #include "common/lattice/coarse_geometry.hpp"
+#include "common/multigrid/multigrid_parameters.hpp"
 #include "common/operators/whole_lattice.hpp"
 #include "common/random/random_stream.hpp"
 

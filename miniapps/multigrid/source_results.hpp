@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/solve_report.hpp"
 #include "common/app/report.hpp"
+#include "common/krylov/solve_report.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "miniapps/multigrid/multigrid_options.hpp"
 

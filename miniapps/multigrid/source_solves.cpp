@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "common/algebra/largest.hpp"
-#include "common/algorithms/work_clock.hpp"
+#include "common/krylov/work_clock.hpp"
 #include "common/lattice/sum_rounding.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"

@@ -3,7 +3,7 @@
 /// What a run takes: memory before it starts, and the time of its stages.
 #pragma once
 
-#include "common/algorithms/precision.hpp"
+#include "common/krylov/precision.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
 #include "miniapps/shared/machine_model.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/mode_search.hpp"
 #include "common/app/options.hpp"
 #include "common/app/report.hpp"
+#include "common/eigen/mode_search.hpp"
 #include "common/overlap/overlap_mode_search.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
 #include "common/overlap/sign_options.hpp"

@@ -10,11 +10,11 @@
 #include <span>
 #include <system_error>
 
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/zolotarev.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/memory.hpp"
 #include "common/app/parse.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
 #include "common/io/atomic_file.hpp"
 #include "common/io/byte_source.hpp"
 #include "common/io/hdf5_file.hpp"

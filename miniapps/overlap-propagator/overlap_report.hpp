@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/zolotarev.hpp"
 #include "common/app/bit_sum.hpp"
 #include "common/app/report.hpp"
 #include "common/app/verification.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
 #include "common/solvers/overlap_solver.hpp"
 #include "miniapps/overlap-propagator/overlap_options.hpp"
 

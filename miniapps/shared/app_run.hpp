@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/work_clock.hpp"
 #include "common/app/clock_check.hpp"
 #include "common/app/host_energy.hpp"
 #include "common/app/options.hpp"
@@ -21,6 +20,7 @@
 #include "common/app/run_control.hpp"
 #include "common/app/timing.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/krylov/work_clock.hpp"
 #include "common/lattice/geometry.hpp"
 #include "common/stop_point.hpp"
 #include "cpu_ref/simd/kernels.hpp"

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/hermitian_modes.hpp"
+#include "common/eigen/hermitian_modes.hpp"
 #include "common/overlap/sign_function.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"

@@ -21,7 +21,7 @@ OF_THE_GPU = ("miniapps/bench/gpu_",)
 
 LAYERS = {
     "common": [("error", "host_memory", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),
-               ("algorithms", "operators"), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("hmc",), ("app",)],
+               ("approximation",), ("krylov",), ("operators",), ("eigen",), ("multigrid",), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("hmc",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context", "machine_speed"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("hmc",), ("coarse",),
                 ("dg",), ("sources",), ("observables",), ("solvers",), ("library",)],
     "gpu": [("device",), ("tuning",), ("comms",), ("lattice",), ("execution",), ("halo",), ("fields", "context"),

@@ -3,8 +3,8 @@
 /// A solve on several ranks gives the solution of one rank, and the independent residual agrees there too.
 #include <gtest/gtest.h>
 
-#include "common/algorithms/bicgstab.hpp"
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/bicgstab.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "validation/support/process_grids.hpp"
 #include "validation/support/production.hpp"
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "common/algorithms/mixed_solve.hpp"
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/mixed_solve.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "common/algorithms/work_clock.hpp"
+#include "common/krylov/work_clock.hpp"
 
 #include <gtest/gtest.h>
 

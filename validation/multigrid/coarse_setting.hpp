@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
+#include "common/krylov/batch.hpp"
 #include "cpu_ref/coarse/multigrid_library.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 

@@ -3,10 +3,10 @@
 /// The cycle of multigrid solves, and does so for the reason it is made for.
 #include <functional>
 
-#include "common/algorithms/bridge.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
 #include "common/io/gauge_file.hpp"
+#include "common/krylov/bridge.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/coarse_identities.hpp"
 #include "validation/multigrid/coarse_setting.hpp"
 

@@ -4,8 +4,8 @@
 /// quark's: |gamma_5 M| of momentum p is sqrt((m + sum (1 - cos p))^2 + sum sin^2 p).
 #include <gtest/gtest.h>
 
-#include "common/algorithms/bicgstab.hpp"
-#include "common/algorithms/inverse_modes.hpp"
+#include "common/eigen/inverse_modes.hpp"
+#include "common/krylov/bicgstab.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"

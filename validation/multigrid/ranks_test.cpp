@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <ranges>
 
-#include "common/algorithms/bridge.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/krylov/bridge.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/operators/whole_lattice.hpp"
 #include "cpu_ref/coarse/lattice_gather.hpp"
 #include "validation/multigrid/coarse_setting.hpp"

@@ -3,9 +3,9 @@
 /// Every solver on the production operators: one answer, truly.
 #include <gtest/gtest.h>
 
-#include "common/algorithms/groups.hpp"
-#include "common/algorithms/schur_solve.hpp"
-#include "common/algorithms/solver_choice.hpp"
+#include "common/krylov/groups.hpp"
+#include "common/krylov/schur_solve.hpp"
+#include "common/krylov/solver_choice.hpp"
 #include "validation/support/production.hpp"
 #include "validation/support/test_fields.hpp"
 

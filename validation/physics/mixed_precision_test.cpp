@@ -8,10 +8,10 @@
 #include <string>
 
 #include "common/algebra/fixed_point.hpp"
-#include "common/algorithms/mixed_solve.hpp"
-#include "common/algorithms/multishift_cg.hpp"
-#include "common/algorithms/schur_solve.hpp"
 #include "common/io/gauge_file.hpp"
+#include "common/krylov/mixed_solve.hpp"
+#include "common/krylov/multishift_cg.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "validation/support/production.hpp"
 #include "validation/support/sanitizer.hpp"
 #include "validation/support/test_fields.hpp"

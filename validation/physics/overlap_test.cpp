@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/algebra/dense.hpp"
-#include "common/algorithms/hermitian_modes.hpp"
+#include "common/eigen/hermitian_modes.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"

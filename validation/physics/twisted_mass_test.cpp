@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "common/algorithms/schur_solve.hpp"
-#include "common/algorithms/solver_choice.hpp"
+#include "common/krylov/schur_solve.hpp"
+#include "common/krylov/solver_choice.hpp"
 #include "validation/support/test_fields.hpp"
 
 namespace plaquette::validation {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "common/algorithms/conjugate_gradients.hpp"
+#include "common/krylov/conjugate_gradients.hpp"
 #include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/fermion_force.hpp"

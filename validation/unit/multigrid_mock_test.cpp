@@ -7,9 +7,9 @@
 #include <cmath>
 #include <memory>
 
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
 #include "common/comms/communicator.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {

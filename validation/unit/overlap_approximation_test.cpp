@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "common/algorithms/minimax.hpp"
-#include "common/algorithms/zolotarev.hpp"
+#include "common/approximation/minimax.hpp"
+#include "common/approximation/zolotarev.hpp"
 #include "common/error.hpp"
 
 namespace plaquette {

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "common/algorithms/bicgstab_l.hpp"
-#include "common/algorithms/mixed_solve.hpp"
+#include "common/krylov/bicgstab_l.hpp"
+#include "common/krylov/mixed_solve.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {

@@ -6,10 +6,10 @@
 
 #include <cmath>
 
-#include "common/algorithms/bridge.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/relaxation.hpp"
-#include "common/algorithms/schwarz.hpp"
+#include "common/krylov/bridge.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/krylov/relaxation.hpp"
+#include "common/multigrid/schwarz.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/algorithms/judge.hpp"
+#include "common/krylov/judge.hpp"
 
 namespace plaquette::solver_tests {
 namespace {

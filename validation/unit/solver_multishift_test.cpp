@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "common/algorithms/multishift_cg.hpp"
+#include "common/krylov/multishift_cg.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {

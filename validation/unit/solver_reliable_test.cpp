@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "common/algorithms/mixed_solve.hpp"
-#include "common/algorithms/schur_solve.hpp"
+#include "common/krylov/mixed_solve.hpp"
+#include "common/krylov/schur_solve.hpp"
 #include "validation/unit/solver_support.hpp"
 
 namespace plaquette::solver_tests {

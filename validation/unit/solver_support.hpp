@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/solver_choice.hpp"
+#include "common/krylov/solver_choice.hpp"
 #include "validation/support/mock_backend.hpp"
 
 namespace plaquette::solver_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What multigrid (common/algorithms/multigrid_setup.hpp) needs of an operator that is known by its applications alone.
+/// What multigrid (common/multigrid/multigrid_setup.hpp) needs of an operator that is known by its applications alone.
 #pragma once
 
 #include <algorithm>

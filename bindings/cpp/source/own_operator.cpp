@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "bindings/cpp/source/called_library.hpp"
-#include "common/algorithms/bridge.hpp"
-#include "common/algorithms/flexible_gcr.hpp"
-#include "common/algorithms/multigrid_setup.hpp"
+#include "common/krylov/bridge.hpp"
+#include "common/krylov/flexible_gcr.hpp"
+#include "common/multigrid/multigrid_setup.hpp"
 #include "common/solvers/residual_tolerance.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/fields/site_sum.hpp"

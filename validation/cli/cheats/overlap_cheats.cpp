@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/algorithms/batch.hpp"
 #include "common/app/checkpoint.hpp"
 #include "common/app/resumable.hpp"
+#include "common/krylov/batch.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/hermitian_wilson.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"

@@ -3,10 +3,10 @@
 /// The solvers, written once, over the fields of the CUDA library: the same steps and the same solutions as on the CPU.
 #include <gtest/gtest.h>
 
-#include "common/algorithms/defect_correction.hpp"
-#include "common/algorithms/multishift_cg.hpp"
-#include "common/algorithms/reliable_solvers.hpp"
-#include "common/algorithms/solver_choice.hpp"
+#include "common/krylov/defect_correction.hpp"
+#include "common/krylov/multishift_cg.hpp"
+#include "common/krylov/reliable_solvers.hpp"
+#include "common/krylov/solver_choice.hpp"
 #include "validation/gpu-vs-cpu/support/twin_fields.hpp"
 
 namespace plaquette::validation {

@@ -2,11 +2,11 @@
 /// \file
 /// Operations on a few fields at once, fused in the CUDA library, against those of the CPU library, which makes them of
 /// vector operations.
-#include "common/algorithms/few_fields.hpp"
+#include "common/krylov/few_fields.hpp"
 
 #include <gtest/gtest.h>
 
-#include "common/algorithms/precision.hpp"
+#include "common/krylov/precision.hpp"
 #include "validation/gpu-vs-cpu/support/twin_fields.hpp"
 
 namespace plaquette::validation {

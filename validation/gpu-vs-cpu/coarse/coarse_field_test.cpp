@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/algorithms/few_fields.hpp"
+#include "common/krylov/few_fields.hpp"
 #include "validation/gpu-vs-cpu/coarse/coarse_twins.hpp"
 
 namespace plaquette::validation {

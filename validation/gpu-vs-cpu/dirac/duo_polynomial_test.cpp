@@ -9,8 +9,8 @@
 #include <limits>
 #include <memory>
 
-#include "common/algorithms/batch.hpp"
-#include "common/algorithms/relaxation.hpp"
+#include "common/krylov/batch.hpp"
+#include "common/krylov/relaxation.hpp"
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
 
 namespace plaquette::validation {

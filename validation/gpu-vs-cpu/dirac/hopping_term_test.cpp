@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/algorithms/precision.hpp"
+#include "common/krylov/precision.hpp"
 #include "validation/gpu-vs-cpu/dirac/dirac_support.hpp"
 #include "validation/support/device_sums.hpp"
 #include "validation/support/sanitizer.hpp"
