@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "common/krylov/batch.hpp"
+
 #include "common/concepts.hpp"
 
 namespace plaquette {

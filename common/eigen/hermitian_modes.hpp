@@ -16,6 +16,7 @@
 #include "common/eigen/implicit_arnoldi.hpp"
 #include "common/eigen/mode_search.hpp"
 #include "common/eigen/spectrum.hpp"
+#include "common/krylov/batch.hpp"
 
 namespace plaquette {
 

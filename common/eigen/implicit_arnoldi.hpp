@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/eigen/thick_restart.hpp"
+#include "common/krylov/batch.hpp"
 
 namespace plaquette {
 

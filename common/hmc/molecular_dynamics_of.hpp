@@ -13,6 +13,7 @@
 
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/hmc/quark_systems.hpp"
+#include "common/krylov/batch.hpp"
 #include "common/solvers/backend.hpp"
 
 namespace plaquette {
