@@ -125,6 +125,12 @@ void declare_action(command_line& line, hmc_options& options, raw_options& raw) 
 
 void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw) {
   line.section("Chain and molecular dynamics");
+  line.integer(
+      "--expected-iterations", options.expected_iterations,
+      "With --dryrun: iterations of BiCGstab for the two systems of a force of the light factor, which seconds "
+      "are told for (not given: those of the class)",
+      1, 100'000'000);
+  line.needs("--expected-iterations", "--dryrun");
   line.integer("--trajectories", options.trajectories, "Trajectories of the whole chain", 0, most_trajectories);
   line.real("--tau", options.plan.tau, "Length of a trajectory; dU/dt = A U, K = -sum tr A^2", real_range::positive());
   line.text("--integrator", raw.integrator, "LEVELS",
@@ -279,6 +285,8 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   options.shared.gauge = start.gauge;
   options.run_class = find_class("hmc", size, line);
   if (options.run_class) take_class(options, raw, line);
+  if (options.run_class && options.expected_iterations == 0)
+    options.expected_iterations = options.run_class->expected_iterations;
   options.shared.reunitarise = start.reunitarise;
   require_reunitarise_sense(options.shared);
   options.action.seed = options.shared.seed;

@@ -31,6 +31,7 @@ struct hmc_options {
   bool chooses_steps = false;         ///< a trial before the first trajectory sets the steps of the outermost level
   bool chooses_solvers = false;       ///< and one the solvers of the factors
   int trajectories = 10;              ///< of the whole chain
+  int expected_iterations = 0;        ///< of BiCGstab for both systems of the light factor, for a dry run; 0: not known
   int save_every = 0;                 ///< trajectories from one configuration that is kept to the next; 0: none
   std::string output;                 ///< configurations are PATH.000010 and so on; empty: none
   bool ildg = false;                  ///< their format, else NERSC

@@ -22,6 +22,7 @@
 #include "miniapps/hmc/history_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/hmc_trials.hpp"
+#include "miniapps/hmc/trajectory_estimate.hpp"
 #include "miniapps/hmc/trajectory_judge.hpp"
 #include "miniapps/hmc/warm_up.hpp"
 #include "miniapps/shared/clock_draw.hpp"
@@ -364,7 +365,25 @@ run_estimate hmc_program::estimate(app_run& run) {
   if (options_.chooses_solvers) action.solvers.push_back({.inner = precision::single});
   const double device =
       bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites, !on_gpu);
-  return {judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
+  run_estimate needs{judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
+  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
+    add_times(needs, run, *machine);
+  return needs;
+}
+
+void hmc_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const {
+  // What multigrid takes depends on links. A trial sets steps that are not given.
+  const hybrid_action& action = options_.action;
+  if (options_.chooses_steps || action.has_multigrid() || (action.quarks && options_.expected_iterations == 0)) return;
+  const trajectory_times times = times_of_trajectory(options_, run.geometry, machine);
+  const std::vector<std::string> terms = term_names(action);
+  std::string parts;
+  for (std::size_t k = 0; k < times.factors.size(); ++k)
+    parts +=
+        fmt::format("{} {:.3g}, ", terms[static_cast<std::size_t>(first_factor_term(action)) + k], times.factors[k]);
+  needs.lines.emplace_back("seconds", fmt::format("{:.3g} a trajectory: {}forces {:.3g}, links {:.3g}", times.total(),
+                                                  parts, times.forces, times.moves));
+  needs.fom = 3600.0 * options_.plan.tau / times.total();
 }
 
 json_document hmc_program::parameters(const app_run& run) const { return parameters_of(options_, run.geometry); }

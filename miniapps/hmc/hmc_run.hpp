@@ -5,6 +5,7 @@
 
 #include "miniapps/hmc/chain_store.hpp"
 #include "miniapps/hmc/hmc_options.hpp"
+#include "miniapps/shared/machine_model.hpp"
 #include "miniapps/shared/program.hpp"
 
 namespace plaquette {
@@ -24,6 +25,9 @@ class hmc_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  /// Adds seconds on a machine that need not be here.
+  void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const;
+
   hmc_options options_;
   shared_options start_;  ///< the same, with the links that this run starts from
   chain_state state_;     ///< of the chain that this run continues

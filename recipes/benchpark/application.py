@@ -4,7 +4,8 @@
 from ramble.appkit import *
 
 OUTPUT = "{experiment_run_dir}/{experiment_name}.out"
-PROGRAMS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
+PROGRAMS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg",
+            "hmc"]
 
 
 class Plaquette(SpackApplication):

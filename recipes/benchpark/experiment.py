@@ -9,7 +9,7 @@ from benchpark.experiment import Experiment
 from benchpark.mpi import MpiOnlyExperiment
 from benchpark.scaling import Scaling, ScalingMode
 
-PROGRAMS = ("mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg")
+PROGRAMS = ("mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg", "hmc")
 CLASSES = ("nano", "device", "node", "rack", "system", "exa")
 
 

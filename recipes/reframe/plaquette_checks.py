@@ -81,3 +81,9 @@ class NodalDg(PlaquetteCheck):
     app = "nodal-dg"
     unit = "node stages/s"
     more = ["--steps", "20"]
+
+
+@rfm.simple_test
+class Hmc(PlaquetteCheck):
+    app = "hmc"
+    unit = "MD units/h"

@@ -13,7 +13,7 @@
 #SBATCH --exclusive
 set -euo pipefail
 
-app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling, overlap-propagator or nodal-dg}
+app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling, overlap-propagator, nodal-dg or hmc}
 size=${2:-nano}
 shift $(($# < 2 ? $# : 2))
 : "${PLAQUETTE_FOLDER:?the folder of the built mini-apps}"

@@ -68,7 +68,7 @@ class Estimates(CommandLineTest):
     def test_each_step_of_the_ladder_is_eight_times_the_work_on_eight_times_the_ranks(self):
         work = {"mixed-precision-solver": r"\niteration +(\S+) Gflop", "nodal-dg": r"\nwork +(\S+) flops a stage",
                 "dslash-scaling": r"\nhopping +even-odd double +18 +1 +(\S+) ", "multigrid": None,
-                "overlap-propagator": None}
+                "overlap-propagator": None, "hmc": None}
         for app, pattern in work.items():
             with self.subTest(app=app):
                 before, memory = None, None

@@ -19,7 +19,7 @@ sys.path.append(os.path.join(ROOT, "tools"))
 from report_limits import UNITS  # noqa: E402  (as validate expects them)
 
 RECIPES = os.path.join(ROOT, "recipes")
-APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg"]
+APPS = ["mixed-precision-solver", "multigrid", "dslash-scaling", "overlap-propagator", "nodal-dg", "hmc"]
 OUTPUT = "CLASS nano CONFORMS\nFOM        1.5 solves/s     (x)\nVERIFIED   PASSED     (1 check)\n"
 
 
