@@ -25,7 +25,7 @@ namespace plaquette {
 /// - `make_momenta(ctx)`, `make_leaves(ctx)`, `make_blocks(ctx)`.
 /// - `blocks_behind(diagonal, ctx)` makes blocks that a site_diagonal of double precision follows at least cost. They
 ///   are its own memory, if layouts agree.
-/// - `make_diagonal(a, links, action, ctx)` makes the blocks of A in place. `invert(to, a)` makes the blocks of A^-1.
+/// - `make_diagonal(a, links, action)` makes the blocks of A in place. `invert(to, a)` makes the blocks of A^-1.
 /// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
@@ -279,7 +279,7 @@ class molecular_dynamics_of final : public molecular_dynamics {
   /// The operators have followed the links.
   double change_of_log_determinant() const {
     auto before = Backend::make_blocks(context_);
-    Backend::make_diagonal(before, start_, quarks().action, context_);
+    Backend::make_diagonal(before, start_, quarks().action);
     return systems_->log_determinant_difference(before);
   }
 

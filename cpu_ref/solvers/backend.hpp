@@ -8,9 +8,11 @@
 
 #include "common/solvers/backend.hpp"
 #include "cpu_ref/blas/blas.hpp"
+#include "cpu_ref/dirac/clover_term.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/field.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
+#include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
 namespace plaquette::cpu {
@@ -39,6 +41,21 @@ struct solver_backend {
   static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context& ctx) {
     import_column(x, column, cpu::random_spinor(ctx.geometry(), seed, index, ctx.comm()));
   }
+
+  static std::shared_ptr<gauge_configuration> copy_of_links(const gauge_configuration& u) {
+    return std::make_shared<gauge_configuration>(u);
+  }
+  static void assign_links(const std::shared_ptr<gauge_configuration>& to, const gauge_configuration& u) {
+    cpu::assign(*to, u);
+  }
+  static clover_configuration make_blocks(const context& ctx) { return clover_configuration(ctx.geometry()); }
+  static clover_configuration blocks_behind(const site_diagonal<double>&, const context& ctx) {
+    return make_blocks(ctx);
+  }
+  static void make_diagonal(clover_configuration& a, const gauge_configuration& u, const fermion_action& action) {
+    make_site_diagonal(a, u, action);
+  }
+  static void invert(clover_configuration& to, const clover_configuration& a) { cpu::invert(to, a); }
 };
 static_assert(backend<solver_backend>);
 

@@ -63,12 +63,6 @@ struct cpu_hmc_backend : multigrid_backend {
                                   const context& ctx) {
     return cpu::action_difference(after, before, action, ctx.comm());
   }
-  static blocks make_blocks(const context& ctx) { return blocks(ctx.geometry()); }
-  static blocks blocks_behind(const site_diagonal<double>&, const context& ctx) { return make_blocks(ctx); }
-  static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
-    make_site_diagonal(a, links, action);
-  }
-  static void invert(blocks& to, const blocks& a) { cpu::invert(to, a); }
   static void add_to_diagonal(blocks& a, double number) { cpu::add_to_diagonal(a, number); }
   static blocks commuting_product(const blocks& a, const blocks& b) { return cpu::commuting_product(a, b); }
   static double log_determinant_difference(const blocks& after, const blocks& before, int parity, const context& ctx) {

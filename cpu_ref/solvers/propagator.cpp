@@ -5,8 +5,6 @@
 #include "common/solvers/propagator_solver_of.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/blas/basis.hpp"
-#include "cpu_ref/dirac/clover_term.hpp"
-#include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/solvers/backend.hpp"
 
@@ -25,18 +23,6 @@ struct cpu_propagator_backend : solver_backend {
     return std::nullopt;
   }
   static void finish(const context&) {}
-
-  static std::shared_ptr<gauge_configuration> copy_of_links(const gauge_configuration& u) {
-    return std::make_shared<gauge_configuration>(u);
-  }
-  static void assign_links(const std::shared_ptr<gauge_configuration>& to, const gauge_configuration& u) {
-    assign(*to, u);
-  }
-  static clover_configuration make_blocks(const context& ctx) { return clover_configuration(ctx.geometry()); }
-  static void make_diagonal(clover_configuration& a, const gauge_configuration& u, const fermion_action& action) {
-    make_site_diagonal(a, u, action);
-  }
-  static void invert(clover_configuration& to, const clover_configuration& a) { cpu::invert(to, a); }
 };
 
 }  // namespace

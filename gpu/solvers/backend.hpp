@@ -8,10 +8,12 @@
 
 #include "common/solvers/backend.hpp"
 #include "gpu/blas/blas.hpp"
+#include "gpu/dirac/clover_term.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/field.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/link_arithmetic.hpp"
 #include "gpu/sources/sources.hpp"
 
 namespace plaquette::gpu {
@@ -48,6 +50,17 @@ struct solver_backend {
   static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context&) {
     gpu::random_spinor(x, column, seed, index);
   }
+
+  static gauge_configuration copy_of_links(const gauge_configuration& u) { return copy_of(u); }
+  static void assign_links(gauge_configuration& to, const gauge_configuration& u) { gpu::assign(to, u); }
+  static clover_configuration make_blocks(const context& ctx) { return clover_configuration(ctx); }
+  static clover_configuration blocks_behind(const site_diagonal<double>& a, const context&) {
+    return a.configuration();
+  }
+  static void make_diagonal(clover_configuration& a, const gauge_configuration& u, const fermion_action& action) {
+    make_site_diagonal(a, u, action);
+  }
+  static void invert(clover_configuration& to, const clover_configuration& a) { gpu::invert(to, a); }
 };
 static_assert(backend<solver_backend>);
 

@@ -61,12 +61,6 @@ struct gpu_hmc_backend : multigrid_backend {
   static double action_difference(const gauge& after, const gauge& before, const loop_action& action, const context&) {
     return gpu::action_difference(after, before, action);
   }
-  static blocks make_blocks(const context& ctx) { return blocks(ctx); }
-  static blocks blocks_behind(const site_diagonal<double>& a, const context&) { return a.configuration(); }
-  static void make_diagonal(blocks& a, const gauge& links, const fermion_action& action, const context&) {
-    make_site_diagonal(a, links, action);
-  }
-  static void invert(blocks& to, const blocks& a) { gpu::invert(to, a); }
   /// Lets operators of up to three precisions follow links, and makes A and the odd half of A^-1. Nobody may read the
   /// even half of A^-1 afterwards, nor A of odd sites in half precision. Returns false if a block of A^-1 is missing.
   static bool follow_at_once(const gauge& links, blocks& a, blocks& inverse, bool reads_all_in_single,

@@ -3,9 +3,7 @@
 
 #include "common/solvers/propagator_solver_of.hpp"
 #include "gpu/blas/basis.hpp"
-#include "gpu/dirac/clover_term.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
-#include "gpu/gauge/link_arithmetic.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/backend.hpp"
@@ -29,14 +27,6 @@ struct gpu_propagator_backend : solver_backend {
     }
   }
   static void finish(const context& ctx) { ctx.queue().synchronize(); }
-
-  static gauge_configuration copy_of_links(const gauge_configuration& u) { return copy_of(u); }
-  static void assign_links(gauge_configuration& to, const gauge_configuration& u) { assign(to, u); }
-  static clover_configuration make_blocks(const context& ctx) { return clover_configuration(ctx); }
-  static void make_diagonal(clover_configuration& a, const gauge_configuration& u, const fermion_action& action) {
-    make_site_diagonal(a, u, action);
-  }
-  static void invert(clover_configuration& to, const clover_configuration& a) { gpu::invert(to, a); }
 };
 
 }  // namespace
