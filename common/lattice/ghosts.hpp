@@ -72,15 +72,13 @@ void require_current_ghosts(const site_field<Value>& field, const communicator& 
 template <class Value>
 void require_own_ghosts(const site_field<Value>& field, const char* user) {
   const lattice_geometry& geometry = field.geometry();
-  const site_field<Value> empty(lattice_geometry({2, 2, 2, 2}));
+  const Value empty{};  // as site_field has it at first
   for (int mu = 0; mu < dimensions; ++mu) {
     const int last = geometry.local()[mu] - 1;
     coordinate ghost{}, above{};  // one of each face shows whether they were filled
     ghost[mu] = -1;
     above[mu] = last + 1;
-    const auto is_empty = [&](const coordinate& x) {
-      return std::memcmp(&field(x), &empty.at_site(0), sizeof(Value)) == 0;
-    };
+    const auto is_empty = [&](const coordinate& x) { return std::memcmp(&field(x), &empty, sizeof(Value)) == 0; };
     const bool filled = geometry.is_cut(mu) ? !is_empty(ghost) && !is_empty(above)
                                             : hash_of_layer(field, mu, -1) == hash_of_layer(field, mu, last) &&
                                                   hash_of_layer(field, mu, last + 1) == hash_of_layer(field, mu, 0);
