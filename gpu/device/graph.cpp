@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpu/device/check.hpp"
+#include "gpu/device/preparation_count.hpp"
 
 namespace plaquette::gpu {
 
@@ -40,6 +41,7 @@ work_graph::work_graph(const queue& q, int times, std::function<void()> work) : 
   check(cudaGraphInstantiate(&made->executable, made->graph, 0));
   check(cudaGraphUpload(made->executable, made->stream()));
   state_ = made;
+  note_graph();
 }
 
 void work_graph::launch() const { check(cudaGraphLaunch(state_->executable, state_->stream())); }
@@ -51,7 +53,9 @@ struct work_graph::state {
 };
 
 work_graph::work_graph(const queue&, int times, std::function<void()> work)
-    : state_(std::make_shared<state>(state{std::move(work)})), times_(times) {}
+    : state_(std::make_shared<state>(state{std::move(work)})), times_(times) {
+  note_graph();
+}
 
 void work_graph::launch() const {
   for (int i = 0; i < times_; ++i) state_->work();

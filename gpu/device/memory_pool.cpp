@@ -7,6 +7,7 @@
 
 #include "common/error.hpp"
 #include "gpu/device/host_pool.hpp"
+#include "gpu/device/preparation_count.hpp"
 
 namespace plaquette::gpu {
 
@@ -76,6 +77,7 @@ memory_pool::piece_place memory_pool::add_segment(std::size_t bytes) {
     release_free_segments();
     memory = allocate(device_, size);
   }
+  note_segment();
   std::byte* const begin = memory.get();
   segments_.emplace(begin, segment{std::move(memory), size});
   reserved_ += size;
