@@ -200,6 +200,12 @@ class library {
                                                           const multigrid_settings& settings) const {
     return marked(new_multigrid_solver(std::move(links), settings));
   }
+  /// From links that move: `follow` brings the solver to them, and `renew` the null vectors.
+  std::unique_ptr<multigrid_solver> make_multigrid_solver(link_field& links, const multigrid_settings& settings) const {
+    auto made = make_multigrid_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
+    made->follow(links);
+    return made;
+  }
   virtual std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
                                                               const overlap_settings& settings) const = 0;
   /// \param domain  of the same ranks; must outlive the solver

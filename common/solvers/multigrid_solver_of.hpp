@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -42,19 +43,24 @@ namespace plaquette {
 
 /// A backend that has coarse lattices. B names in addition
 ///
-/// - `multigrid_library`, see multigrid_setup.hpp; `make_library(ctx, links, action, stored)` makes it.
+/// - `multigrid_library`, see multigrid_setup.hpp, made from (ctx, links, action, M in single precision).
 /// - `links_of(links)`: what operators are made of. `stored_reals<T>(distance from SU(3))`: the numbers of a link that
-/// an operator of T keeps.
+/// an operator of T keeps. `distance_from_su3(gauge)`, if that depends on it.
+/// - `copy_of_links`, `assign_links`, `make_diagonal`, `invert`: see propagator_backend. `blocks_behind(diagonal, ctx)`
+/// makes blocks for a site_diagonal of double precision, in its memory if layouts agree.
 /// - `make_source(field, column, source, component, links, ctx)`.
 /// - `on_host(basis)`, `on_host(matrices)`, `from_host(ctx, null_space, is coarse)`: levels there and back.
 /// - `recorded(ctx, any_operator)`: the same operator, cheaper to queue where the library records.
 template <class Backend>
 concept multigrid_backend =
-    backend<Backend> && requires(const typename Backend::context& ctx, const typename Backend::links& links,
-                                 const fermion_action& action, const typename Backend::multigrid_library::basis& basis,
-                                 const typename Backend::multigrid_library::matrices& matrices,
-                                 typename Backend::template field<double>& b) {
-      Backend::make_library(ctx, links, action, reconstruct::none);
+    backend<Backend> &&
+    std::constructible_from<typename Backend::multigrid_library, const typename Backend::context&,
+                            const typename Backend::links&, const fermion_action&,
+                            std::shared_ptr<const typename Backend::template wilson_clover<float>>> &&
+    requires(const typename Backend::context& ctx, const typename Backend::links& links,
+             const typename Backend::multigrid_library::basis& basis,
+             const typename Backend::multigrid_library::matrices& matrices,
+             typename Backend::template field<double>& b) {
       Backend::links_of(links);
       { Backend::template stored_reals<float>(0.0) } -> std::same_as<reconstruct>;
       Backend::make_source(b, 0, source_description{}, source_component{}, links, ctx);
@@ -84,7 +90,8 @@ class multigrid_solver_of final : public multigrid_solver {
         links_(std::move(u)),
         settings_(settings),
         distance_from_su3_(distance_from_su3),
-        library_(Backend::make_library(context_, links_, settings_.action, stored_reals<float>())),
+        single_(full_operator_in<float>()),
+        library_(context_, links_, settings_.action, single_),
         full_(full_operator_in<double>()),
         schur_(full_, schur_kind::asymmetric),
         reference_schur_(full_, schur_kind::symmetric) {
@@ -92,12 +99,13 @@ class multigrid_solver_of final : public multigrid_solver {
     if (settings_.direction_precision == precision::double_)
       throw input_error("multigrid: pairs of floats go with directions in single, found directions in double");
     if (!Backend::has_pairs) refuse_pairs();
-    const auto full = full_operator_in<pair_of_floats>();
-    in_pairs_.emplace(full, schur_kind::asymmetric);
-    reference_in_pairs_.emplace(full, schur_kind::symmetric);
+    pairs_ = full_operator_in<pair_of_floats>();
+    in_pairs_.emplace(pairs_, schur_kind::asymmetric);
+    reference_in_pairs_.emplace(pairs_, schur_kind::symmetric);
   }
 
   setup_report set_up(const multigrid_parameters& wanted, const null_vector_origin& origin) override {
+    require_current_links();
     start_together();
     const work_clock whole(library_);
     cycle_.reset();
@@ -115,14 +123,34 @@ class multigrid_solver_of final : public multigrid_solver {
       setup_.mass_of_vectors = loaded.mass;
       for (int pass = 0; pass < origin.refresh; ++pass) multigrid_->improve();
     }
-    is_offloaded_ = false;
+    offloaded_from_ = 0;
     library_.finish();
     setup_.seconds.whole = whole.seconds(), setup_.seconds.tuning = whole.tuning_seconds();
     note_setup();
     return setup_;
   }
 
+  setup_report renew(int iterations) override {
+    require_setup("a renewal");
+    require_current_links();
+    if (iterations < 1)
+      throw input_error("multigrid: expected at least 1 inverse iteration, found " + std::to_string(iterations));
+    start_together();
+    const work_clock whole(library_);
+    cycle_.reset();
+    const bool additive = multigrid_->parameters().additive_on.has_value();
+    offload(*multigrid_, nullptr, 0, false);  // levels of the other device stay those of the vectors before
+    for (int pass = 0; pass < iterations; ++pass) multigrid_->improve();
+    const auto there = offloaded_from_ > 0 ? hierarchy_on_host(multigrid_->parameters()) : nullptr;
+    offload(*multigrid_, there, offloaded_from_, additive);
+    library_.finish();
+    setup_.seconds.whole += whole.seconds(), setup_.seconds.tuning += whole.tuning_seconds();
+    note_setup();
+    return setup_;
+  }
+
   tuning_report tune(const tuning_choices& open) override {
+    require_current_links();
     library_.finish();
     const work_clock whole(library_);
     tuning_report report;
@@ -155,9 +183,14 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   std::vector<identity_check> identities(bool with_cycle) override {
+    require_current_links();
     const coarse_identities<library> of(*multigrid_);
     std::vector<identity_check> found = of.of_all_levels();
     if (with_cycle && settings_.on_host) {
+      if (copy_)
+        throw input_error(
+            "multigrid: a cycle is checked against one of the CPU on the links that the solver was made from; "
+            "expected those, found links that it has followed");
       multigrid_parameters fixed = multigrid_->parameters();
       fixed.k_tolerance = fixed.coarsest_tolerance = 0.0;
       found.push_back(of.of_cycle(*hierarchy_on_host(fixed)));
@@ -166,6 +199,7 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
+    require_current_links();
     const auto& cycle = cycle_for(probe.modes);
     stopping_rule rule;
     rule.tolerance = probe.tolerance;
@@ -207,6 +241,7 @@ class multigrid_solver_of final : public multigrid_solver {
   void get_low_mode(int number, spinor_configuration& v) const override { export_column(v, *modes_, number); }
 
   null_space_study study_null_space() override {
+    require_current_links();
     null_space_examiner<library, outer_field> examiner(*multigrid_, *modes_);
     outer_field random(context_, field_shape{});
     assign(random, library_.random_fine_field(1, seed() + 998));
@@ -234,6 +269,7 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
+    require_current_links();
     resize(static_cast<int>(components.size()));
     int column = 0;
     for (const int component : components)
@@ -242,6 +278,7 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   void set_residuals_as_sources() override {
+    require_current_links();
     outer_field r = like(*b_);
     residual(r, *full_, *x_, *b_);
     copy(*b_, r);
@@ -252,11 +289,13 @@ class multigrid_solver_of final : public multigrid_solver {
   int warm_up_iterations() const override { return Backend::records ? settings_.restart_length + 1 : 1; }
 
   multigrid_solve_report solve(const stopping_rule& rule) override {
+    require_current_links();
     if (!given_.expired()) resize_solutions();
     return solve_with_cycle(*x_, *b_, rule);
   }
 
   multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
+    require_current_links();
     if (!given_.expired()) resize_solutions();
     stopping_rule here = rule;
     here.check_interval = Backend::check_interval;
@@ -273,6 +312,7 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   single_solution solve_in_single(const vectors_handle& b, const stopping_rule& sought, bool by_bicgstab) override {
+    require_current_links();
     const single_field& in = fields_of<single_field>(b);
     stopping_rule rule = sought;
     rule.guess_is_zero = true;
@@ -309,6 +349,7 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   solve_profile profile(const stopping_rule& rule) override {
+    require_current_links();
     const auto p = multigrid_->start_profile();
     profiles_ = true;
     cycle_.reset();
@@ -330,6 +371,11 @@ class multigrid_solver_of final : public multigrid_solver {
   }
 
   // ---- Setup and tuning
+
+  /// \param what  "a solve"
+  void require_setup(const std::string& what) const {
+    if (!multigrid_) throw input_error("multigrid: expected a setup before " + what + ": call set_up first");
+  }
 
   double longest_tuning(double seconds) const {
     context_.comm().maximum(std::span(&seconds, 1));
@@ -453,14 +499,14 @@ class multigrid_solver_of final : public multigrid_solver {
       additive = fastest(tried).shape.additive_on.has_value();
     }
     offload(*multigrid_, there, first, additive);
-    is_offloaded_ = first > 0;
+    offloaded_from_ = first;
     report.offload_from_level = first;
     report.cycle = multigrid_->parameters().shape();
-    if (is_offloaded_ || !(report.cycle == before) || !tried.empty()) cycle_.reset();
+    if (first > 0 || !(report.cycle == before) || !tried.empty()) cycle_.reset();
   }
   cycle_trial trial_of_placement(tuning_report& report, std::size_t first) {
     const work_clock watch(library_);
-    is_offloaded_ = first > 0;
+    offloaded_from_ = first;
     cycle_.reset();
     cycle_trial tried = trial_with(rate_of_cycle());
     tried.offload_from_level = first;
@@ -548,7 +594,7 @@ class multigrid_solver_of final : public multigrid_solver {
       if (settings_.cycle_precision == precision::half)
         in_half = std::make_shared<const schur_operator<half>>(inner_operator<half>(), schur_kind::asymmetric);
       cycle_in_single_.emplace(
-          cycle_in_single<Backend>(context_, *multigrid_, in_half, columns, !profiles_ && !is_offloaded_));
+          cycle_in_single<Backend>(context_, *multigrid_, in_half, columns, !profiles_ && offloaded_from_ == 0));
       cycle_.emplace(bridge<single_field>(*cycle_in_single_, shape));
       cycle_columns_ = columns;
       warm_up(*cycle_, shape);
@@ -568,17 +614,15 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   template <class T>
   using inner_field = typename Backend::template field<T>;
-  /// Made at the first call.
+  /// That in 16 bits is made at the first call.
   template <class T>
   std::shared_ptr<full_operator<T>> inner_operator() {
-    const auto made = [&](auto& held) {
-      if (!held) held = full_operator_in<T>();
-      return held;
-    };
-    if constexpr (std::is_same_v<T, float>)
-      return made(single_);
-    else
-      return made(half_);
+    if constexpr (std::is_same_v<T, float>) {
+      return single_;
+    } else {
+      if (!half_) half_ = full_operator_in<T>();
+      return half_;
+    }
   }
   /// Returns |M v| / |v| of a random v, from which the floor of residuals follows. Made at the first call.
   double norm_of_operator() {
@@ -606,6 +650,58 @@ class multigrid_solver_of final : public multigrid_solver {
       gamma5(out, out);
     }
   };
+
+  // ---- Links that move
+
+  using gauge = typename full_operator<double>::links_type;
+  using blocks = typename full_operator<double>::blocks_type;
+
+  /// A recorded cycle stays: it reads the operators' memory, the null vectors and the coarse operators.
+  void follow_checked(const link_field& handle) override {
+    const gauge& u = links_behind<gauge>(handle, context_.geometry(), "a solver");
+    require_as_near_to_su3(u);
+    if (settings_.action.has_clover()) {
+      if (!diagonal_) {
+        diagonal_.emplace(Backend::blocks_behind(full_->diagonal(), context_));
+        inverse_diagonal_.emplace(Backend::blocks_behind(full_->inverse_diagonal(), context_));
+      }
+      Backend::make_diagonal(*diagonal_, u, settings_.action);
+      Backend::invert(*inverse_diagonal_, *diagonal_);
+      for_each_operator([&](auto& a) { a.follow(u, *diagonal_, *inverse_diagonal_); });
+    } else {
+      for_each_operator([&](auto& a) { a.follow(u); });
+    }
+    operator_norm_ = 0.0;
+    if (multigrid_ && has_domains(multigrid_->parameters().smoother)) cycle_.reset();  // they have links of their own
+    if (copy_) return Backend::assign_links(*copy_, u);
+    copy_.emplace(Backend::copy_of_links(u));
+    links_ = *copy_;
+    library_.use_links(links_);
+  }
+  template <class Work>
+  void for_each_operator(const Work& work) {
+    work(*full_);
+    work(*single_);
+    if (half_) work(*half_);
+    if (pairs_) work(*pairs_);
+  }
+  static bool has_domains(smoother_kind kind) {
+    return kind == smoother_kind::multiplicative_schwarz || kind == smoother_kind::additive_schwarz;
+  }
+  /// Operators may store two rows of a link, which must cost no more digits than when they were made.
+  void require_as_near_to_su3(const gauge& u) const {
+    if constexpr (requires { Backend::distance_from_su3(u); }) {
+      const double distance = Backend::distance_from_su3(u);
+      const auto loses = [&]<class T>() {
+        return stored_reals<T>() != reconstruct::none &&
+               Backend::template stored_reals<T>(distance) != stored_reals<T>();
+      };
+      if (loses.template operator()<double>() || loses.template operator()<float>())
+        throw input_error(
+            "links: expected them as near to SU(3) as those that this solver was made from, found a distance of " +
+            std::to_string(distance) + "; make a solver from them");
+    }
+  }
 
   // ---- Solves
 
@@ -644,7 +740,7 @@ class multigrid_solver_of final : public multigrid_solver {
   /// gamma_5 M gamma_5 = M^+
   schur_report solve_checked(vectors& x, const vectors& b, const stopping_rule& rule,
                              const vector_system& system) override {
-    if (!multigrid_) throw input_error("multigrid: expected a setup before a solve: call set_up first");
+    require_setup("a solve");
     outer_field& to = field_of<outer_field>(x);
     const outer_field& from = field_of<outer_field>(b);
     if (!system.dagger) return solve_with_cycle(to, from, rule).report;
@@ -789,10 +885,11 @@ class multigrid_solver_of final : public multigrid_solver {
   links links_;
   multigrid_settings settings_;
   double distance_from_su3_;
+  std::shared_ptr<full_operator<float>> single_;
   library library_;
   std::shared_ptr<full_operator<double>> full_;
-  std::shared_ptr<full_operator<float>> single_;
   std::shared_ptr<full_operator<half>> half_;
+  std::shared_ptr<full_operator<pair_of_floats>> pairs_;
   schur_operator<double> schur_, reference_schur_;
   std::optional<schur_operator<pair_of_floats>> in_pairs_, reference_in_pairs_;  ///< in place of these
   std::optional<schur_operator<float>> single_schur_;
@@ -803,9 +900,13 @@ class multigrid_solver_of final : public multigrid_solver {
   std::optional<any_operator<outer_field>> cycle_;  ///< the same for fields in double
   int cycle_columns_ = 0, trial_columns_ = 1;
   double operator_norm_ = 0.0;
-  bool profiles_ = false, is_offloaded_ = false;
+  bool profiles_ = false;
+  std::size_t offloaded_from_ = 0;  ///< lattices from this one on live with the other device; 0: none
   std::optional<outer_field> b_, x_, modes_;
   std::weak_ptr<const solver_vectors> given_{};  ///< shares the memory of x_
+  /// Of links that move: A and A^-1 for operators of all precisions, and the links. Made at the first follow.
+  std::optional<blocks> diagonal_{}, inverse_diagonal_{};
+  std::optional<decltype(Backend::copy_of_links(std::declval<const gauge&>()))> copy_{};
 };
 
 }  // namespace plaquette

@@ -111,10 +111,13 @@ class multigrid_library : public multigrid_lattices {
   multigrid_library(const context& ctx, std::shared_ptr<const gauge_configuration> links, const fermion_action& action,
                     std::shared_ptr<const wilson_clover<float>> full)
       : multigrid_lattices(ctx),
-        links_(std::move(links)),
+        links_(std::make_shared<shared_links>(std::move(links))),
         action_(action),
         full_(std::move(full)),
         system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
+
+  /// Takes other links for `galerkin` and `fine_domains`, in all copies. A caller lets the operator follow them.
+  void use_links(std::shared_ptr<const gauge_configuration> links) { *links_ = std::move(links); }
 
   /// Returns this library for coarse lattices that every rank holds whole.
   multigrid_library alone() const {
@@ -128,17 +131,19 @@ class multigrid_library : public multigrid_lattices {
   void restrict_to_even(fine_field& even, const fine_field& v) const { copy(even, v.parity(0)); }
   using multigrid_lattices::apply_full;
   void apply_full(fine_field& out, const fine_field& in) const { full_->apply(out, in); }
-  matrices galerkin(const basis& vectors) const { return galerkin_product(context_, *links_, action_, vectors); }
+  matrices galerkin(const basis& vectors) const { return galerkin_product(context_, **links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const {
     return galerkin_product(context_, finer, vectors);
   }
   template <class T>
   schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
-    return cpu::fine_domains(a, *links_, shape);
+    return cpu::fine_domains(a, **links_, shape);
   }
 
  private:
-  std::shared_ptr<const gauge_configuration> links_;
+  using shared_links = std::shared_ptr<const gauge_configuration>;
+
+  std::shared_ptr<shared_links> links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;
   std::shared_ptr<const fine_operator> system_;

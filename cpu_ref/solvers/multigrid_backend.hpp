@@ -16,9 +16,6 @@ namespace plaquette::cpu {
 struct multigrid_backend : solver_backend {
   using multigrid_library = cpu::multigrid_library;
 
-  static multigrid_library make_library(const context& ctx, const links& u, const fermion_action& action, reconstruct) {
-    return {ctx, u, action};
-  }
   template <class T>
   static constexpr reconstruct stored_reals(double /*distance_from_su3*/) {
     return reconstruct::none;

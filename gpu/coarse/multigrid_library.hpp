@@ -49,10 +49,14 @@ class multigrid_library {
                     std::shared_ptr<const wilson_clover<float>> full)
       : context_(ctx),
         coarse_(ctx),
-        links_(links),
+        links_(std::make_shared<gauge_configuration>(links)),
         action_(action),
         full_(std::move(full)),
         system_(std::make_shared<const fine_operator>(full_, schur_kind::asymmetric)) {}
+
+  /// Takes other links for `galerkin` and `fine_domains`, in all copies. A caller lets the operator follow them.
+  /// \param links  shared
+  void use_links(const gauge_configuration& links) { *links_ = links; }
 
   const context& get_context() const { return context_; }
   /// Returns this library for coarse lattices that every rank holds whole.
@@ -121,14 +125,14 @@ class multigrid_library {
   std::shared_ptr<const transfer> make_transfer_in_16_bits(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors, coarse_storage::half);
   }
-  matrices galerkin(const basis& vectors) const { return galerkin_product(links_, action_, vectors); }
+  matrices galerkin(const basis& vectors) const { return galerkin_product(*links_, action_, vectors); }
   matrices galerkin(const matrices& finer, const basis& vectors) const { return galerkin_product(finer, vectors); }
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(coarse_, numbers, coarse_storage::half);
   }
   template <class T>
   schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
-    return gpu::fine_domains(a, links_, shape);
+    return gpu::fine_domains(a, *links_, shape);
   }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
     return gpu::coarse_domains(numbers, shape, coarse_storage::half);
@@ -150,7 +154,7 @@ class multigrid_library {
 
   context context_;
   execution coarse_;  ///< where coarse lattices live
-  gauge_configuration links_;
+  std::shared_ptr<gauge_configuration> links_;
   fermion_action action_;
   std::shared_ptr<const wilson_clover<float>> full_;
   std::shared_ptr<const fine_operator> system_;

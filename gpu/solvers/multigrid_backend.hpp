@@ -19,10 +19,6 @@ namespace plaquette::gpu {
 struct multigrid_backend : solver_backend {
   using multigrid_library = gpu::multigrid_library;
 
-  static multigrid_library make_library(const context& ctx, const links& u, const fermion_action& action,
-                                        reconstruct stored) {
-    return {ctx, u, action, stored};
-  }
   /// The third row of a link is made of the others where that costs no digit of T's that matters: operators in low
   /// precision are corrected by one in double.
   template <class T>
@@ -30,6 +26,7 @@ struct multigrid_backend : solver_backend {
     const double allowed = std::is_same_v<T, double> ? 1e-12 : 1e-6;
     return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
   }
+  static double distance_from_su3(const gauge_configuration& u) { return gpu::distance_from_su3(u); }
   /// The cycle as a graph, where no host is needed in it.
   template <class Field>
   static any_operator<Field> recorded(const context& ctx, any_operator<Field> cycle) {
