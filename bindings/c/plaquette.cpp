@@ -146,6 +146,11 @@ struct kind<plaquette_propagator> {
   static constexpr const char* name = "propagator";
 };
 template <>
+struct kind<plaquette_vectors> {
+  using object = api::vectors;
+  static constexpr const char* name = "vectors";
+};
+template <>
 struct kind<plaquette_waves> {
   using object = api::wave_solver;
   static constexpr const char* name = "solver of waves";
@@ -380,6 +385,38 @@ Number* room_for(Number* to, std::size_t length, std::size_t needed, const char*
   return to;
 }
 
+/// Refuses a count that is neither 1 nor that of the columns, before anything is read.
+void require_one_or_each(int count, const api::vectors& of, const char* name) {
+  if (const int columns = of.options().columns; count != 1 && count != columns)
+    refuse(std::string(name) + ": expected one number, or one for each of " + std::to_string(columns) +
+           " columns, found " + std::to_string(count));
+}
+
+/// Returns numbers that columns are multiplied by.
+std::vector<std::complex<double>> factors_of(const double* pairs, int count, const api::vectors& of) {
+  there(pairs, "factors");
+  require_one_or_each(count, of, "factors");
+  std::vector<std::complex<double>> result;
+  for (int n = 0; n < count; ++n) result.emplace_back(pairs[2 * n], pairs[2 * n + 1]);
+  return result;
+}
+
+std::vector<double> mu_of(const double* mu, int count, const api::vectors& of) {
+  if (count == 0) return {};
+  require_one_or_each(count, of, "mu");
+  return {&there(mu, "mu"), mu + count};
+}
+
+/// Refuses room for another number of doubles than `each` a column.
+void require_columns_of(const double* to, std::size_t length, const api::vectors& of, std::size_t each,
+                        const char* name) {
+  there(to, name);
+  const std::size_t needed = each * static_cast<std::size_t>(of.options().columns);
+  if (length != needed)
+    refuse(std::string(name) + ": expected room for " + std::to_string(needed) + " numbers, found " +
+           std::to_string(length));
+}
+
 int create_lattice(plaquette_lattice* lattice, const int* extents, const plaquette_lattice_options* options,
                    bool reproducible) {
   return answer([&] {
@@ -430,6 +467,7 @@ int plaquette_operator_free(plaquette_operator* handle) { return free_handle(han
 int plaquette_overlap_free(plaquette_overlap* handle) { return free_handle(handle); }
 int plaquette_propagator_free(plaquette_propagator* handle) { return free_handle(handle); }
 int plaquette_device_memory_free(plaquette_device_memory* handle) { return free_handle(handle); }
+int plaquette_vectors_free(plaquette_vectors* handle) { return free_handle(handle); }
 int plaquette_waves_free(plaquette_waves* handle) { return free_handle(handle); }
 
 int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice, size_t bytes,
@@ -853,6 +891,161 @@ int plaquette_operator_apply(plaquette_operator m, double* out, const double* in
     there(out, "output");
     there(in, "input");
     a->apply(std::span(out, length), std::span(in, length), layout_of(layout, a->on()), dagger != 0);
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_create(plaquette_vectors* vectors, plaquette_lattice lattice,
+                             const plaquette_vectors_options* options) {
+  return answer([&] {
+    there(vectors, "vectors").key = 0;
+    const auto o = options_of(options, plaquette_vectors_options PLAQUETTE_VECTORS_DEFAULTS, "vectors options");
+    api::vectors_options how;
+    how.device = device_of(o.device);
+    how.columns = o.columns;
+    how.sites = choice<api::site_set>(o.sites, 3, "sites of vectors");
+    how.precision = choice<api::precision>(o.precision, 3, "precision of vectors");
+    *vectors = handle_of<plaquette_vectors>(api::vectors(*object_of(lattice), how));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_zero(plaquette_vectors vectors) {
+  return answer([&] {
+    object_of(vectors)->zero();
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_fill(plaquette_vectors vectors, const plaquette_source* source, plaquette_gauge smearing_links,
+                           int first) {
+  return answer([&] {
+    const auto to = object_of(vectors);
+    api::source from = source_of(source);
+    if (smearing_links.key != 0) from.smearing_links = *object_of(smearing_links);
+    to->fill(from, first);
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_fill_random(plaquette_vectors vectors, uint64_t seed, uint64_t first) {
+  return answer([&] {
+    object_of(vectors)->fill_random(seed, first);
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_read(plaquette_vectors vectors, const double* numbers, size_t length,
+                           const plaquette_spinor_layout* layout) {
+  return answer([&] {
+    const auto to = object_of(vectors);
+    there(numbers, "array of vectors");
+    to->read(std::span(numbers, length), layout_of(layout, to->on()));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_write(plaquette_vectors vectors, double* numbers, size_t length,
+                            const plaquette_spinor_layout* layout) {
+  return answer([&] {
+    const auto from = object_of(vectors);
+    there(numbers, "array for vectors");
+    from->write(std::span(numbers, length), layout_of(layout, from->on()));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_copy(plaquette_vectors to, plaquette_vectors from) {
+  return answer([&] {
+    object_of(to)->copy(*object_of(from));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_copy_columns(plaquette_vectors to, int to_first, plaquette_vectors from, int from_first,
+                                   int count) {
+  return answer([&] {
+    object_of(to)->copy_columns(to_first, *object_of(from), from_first, count);
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_scale(plaquette_vectors vectors, const double* factors, int count) {
+  return answer([&] {
+    const auto by = object_of(vectors);
+    by->scale(factors_of(factors, count, *by));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_add(plaquette_vectors vectors, const double* factors, int count, plaquette_vectors u) {
+  return answer([&] {
+    const auto by = object_of(vectors);
+    by->add(factors_of(factors, count, *by), *object_of(u));
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_rotate_by_gamma_5(plaquette_vectors vectors) {
+  return answer([&] {
+    object_of(vectors)->rotate_by_gamma_5();
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_dot(plaquette_vectors v, plaquette_vectors u, double* products, size_t length) {
+  return answer([&] {
+    const auto left = object_of(v);
+    require_columns_of(products, length, *left, 2, "inner products");
+    for (const std::complex<double>& product : left->dot(*object_of(u))) {
+      *products++ = product.real();
+      *products++ = product.imag();
+    }
+    return api::code::success;
+  });
+}
+
+int plaquette_vectors_norm2(plaquette_vectors vectors, double* squares, size_t length) {
+  return answer([&] {
+    const auto of = object_of(vectors);
+    require_columns_of(squares, length, *of, 1, "squares of norms");
+    std::ranges::copy(of->norm2(), squares);
+    return api::code::success;
+  });
+}
+
+int plaquette_solve_vectors(plaquette_solver solver, plaquette_vectors x, plaquette_vectors b,
+                            const plaquette_rule* rule, const plaquette_vector_system* system,
+                            plaquette_result* results) {
+  return answer([&] {
+    const auto by = object_of(solver);
+    const auto to = object_of(x);
+    const auto s = options_of(system, plaquette_vector_system PLAQUETTE_VECTOR_SYSTEM_DEFAULTS, "system of vectors");
+    const api::solve_report report =
+        by->solve_vectors(*to, *object_of(b), rule_of(rule),
+                          {.dagger = s.dagger != 0, .squared = s.squared != 0, .mu = mu_of(s.mu, s.mu_count, *to)});
+    put_results(results, report);
+    return outcome_of(report);
+  });
+}
+
+int plaquette_operator_apply_vectors(plaquette_operator m, plaquette_vectors y, plaquette_vectors x,
+                                     const plaquette_operator_form* form) {
+  return answer([&] {
+    const auto by = object_of(m);
+    const auto to = object_of(y);
+    const auto f = options_of(form, plaquette_operator_form PLAQUETTE_OPERATOR_FORM_DEFAULTS, "form of the operator");
+    by->apply_vectors(
+        *to, *object_of(x),
+        {.dagger = f.dagger != 0, .gamma_5 = f.gamma_5 != 0, .shift = f.shift, .mu = mu_of(f.mu, f.mu_count, *to)});
+    return api::code::success;
+  });
+}
+
+int plaquette_propagator_of_vectors(plaquette_propagator* propagator, plaquette_vectors vectors) {
+  return answer([&] {
+    there(propagator, "propagator").key = 0;
+    *propagator = handle_of<plaquette_propagator>(api::propagator::of(*object_of(vectors)));
     return api::code::success;
   });
 }

@@ -84,6 +84,8 @@ typedef struct { uint64_t key; /**< 0: none */ } plaquette_overlap;
 typedef struct { uint64_t key; /**< 0: none */ } plaquette_propagator;
 /** Memory of a GPU. */
 typedef struct { uint64_t key; /**< 0: none */ } plaquette_device_memory;
+/** Vectors on the device of a lattice. */
+typedef struct { uint64_t key; /**< 0: none */ } plaquette_vectors;
 /** A solver of waves. */
 typedef struct { uint64_t key; /**< 0: none */ } plaquette_waves;
 /** Frees an object and makes the handle zero. A zero handle is no error, a copy of a freed one is. */
@@ -95,6 +97,7 @@ PLAQUETTE_PUBLIC int plaquette_operator_free(plaquette_operator* handle);
 PLAQUETTE_PUBLIC int plaquette_overlap_free(plaquette_overlap* handle);
 PLAQUETTE_PUBLIC int plaquette_propagator_free(plaquette_propagator* handle);
 PLAQUETTE_PUBLIC int plaquette_device_memory_free(plaquette_device_memory* handle);
+PLAQUETTE_PUBLIC int plaquette_vectors_free(plaquette_vectors* handle);
 PLAQUETTE_PUBLIC int plaquette_waves_free(plaquette_waves* handle);
 /** @} */
 
@@ -382,6 +385,102 @@ PLAQUETTE_PUBLIC int plaquette_operator_create(plaquette_operator* m, plaquette_
 /** Computes out = M in, or M^+ in. */
 PLAQUETTE_PUBLIC int plaquette_operator_apply(plaquette_operator m, double* out, const double* in, size_t length,
                                               const plaquette_spinor_layout* layout, int dagger);
+
+/* ---- Vectors: batches of spinors on the device of a solver, that change there. From links to a correlator no array of
+   the host is needed: create, fill, plaquette_solve_vectors, plaquette_propagator_of_vectors, plaquette_pion. Solvers and
+   operators on the same lattice and device take them; others are refused with PLAQUETTE_UNUSABLE_INPUT. Numbers
+   are kept in a spin basis of the device: those of an array come back to rounding. A call must not use vectors that another
+   thread changes at that time. */
+enum { PLAQUETTE_ALL_SITES = 0, PLAQUETTE_EVEN_SITES = 1, PLAQUETTE_ODD_SITES = 2 };
+/** Of vectors. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int device;
+  int columns;
+  int sites;     /**< PLAQUETTE_ALL_SITES, ... */
+  int precision; /**< PLAQUETTE_DOUBLE, ... */
+} plaquette_vectors_options;
+/** What they begin with. */
+#define PLAQUETTE_VECTORS_DEFAULTS \
+  {sizeof(plaquette_vectors_options), PLAQUETTE_CPU, 12, PLAQUETTE_ALL_SITES, PLAQUETTE_DOUBLE}
+
+/** Makes vectors that are zero. Collective, as all that follows. */
+PLAQUETTE_PUBLIC int plaquette_vectors_create(plaquette_vectors* vectors, plaquette_lattice lattice,
+                                              const plaquette_vectors_options* options);
+/** Makes them zero. */
+PLAQUETTE_PUBLIC int plaquette_vectors_zero(plaquette_vectors vectors);
+/** Makes column n component (first + n) mod 12 of a source, component 3 spin + colour. A Gaussian has the hops of
+   smearing_links; other sources need none, and a zero handle. */
+PLAQUETTE_PUBLIC int plaquette_vectors_fill(plaquette_vectors vectors, const plaquette_source* source,
+                                            plaquette_gauge smearing_links, int first);
+/** Makes all reals normal deviates of variance 1, the same on any device and grid, up to rounding. Column n is field
+   first + n of this seed. */
+PLAQUETTE_PUBLIC int plaquette_vectors_fill_random(plaquette_vectors vectors, uint64_t seed, uint64_t first);
+/** Takes all columns from an array of all sites of this rank's box; those of sites that they lack are ignored. `length` is
+   the number of doubles. */
+PLAQUETTE_PUBLIC int plaquette_vectors_read(plaquette_vectors vectors, const double* numbers, size_t length,
+                                            const plaquette_spinor_layout* layout);
+/** Copies all columns to such an array; sites that they lack become zero. */
+PLAQUETTE_PUBLIC int plaquette_vectors_write(plaquette_vectors vectors, double* numbers, size_t length,
+                                             const plaquette_spinor_layout* layout);
+/** Takes all columns of others on the same sites, rounded if precisions differ. */
+PLAQUETTE_PUBLIC int plaquette_vectors_copy(plaquette_vectors to, plaquette_vectors from);
+/** Takes `count` columns of others, of one precision: column `from_first` as column `to_first`, and so on. */
+PLAQUETTE_PUBLIC int plaquette_vectors_copy_columns(plaquette_vectors to, int to_first, plaquette_vectors from,
+                                                    int from_first, int count);
+/** Multiplies columns by numbers: pairs re, im, one pair for all or one a column; `count` pairs. */
+PLAQUETTE_PUBLIC int plaquette_vectors_scale(plaquette_vectors vectors, const double* factors, int count);
+/** Adds the vectors u times such numbers. */
+PLAQUETTE_PUBLIC int plaquette_vectors_add(plaquette_vectors vectors, const double* factors, int count,
+                                           plaquette_vectors u);
+/** Multiplies by gamma_5. */
+PLAQUETTE_PUBLIC int plaquette_vectors_rotate_by_gamma_5(plaquette_vectors vectors);
+/** Computes <v, u> of each column, v conjugated: pairs, `length` doubles, two a column. */
+PLAQUETTE_PUBLIC int plaquette_vectors_dot(plaquette_vectors v, plaquette_vectors u, double* products, size_t length);
+/** Computes the square of each column's norm; `length` doubles, one a column. */
+PLAQUETTE_PUBLIC int plaquette_vectors_norm2(plaquette_vectors vectors, double* squares, size_t length);
+
+/** The system of a solve: M x = b, or M^+ x = b, on all sites. On even sites, by Krylov solvers of outer precision double or
+   single, with Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe: (Mhat + i mu gamma_5) x = b, or its adjoint, or
+   (Mhat^+ Mhat + mu^2) x = b. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int dagger;
+  int squared;
+  int mu_count; /**< 0, or 1 for all columns, or one a column */
+  int reserved;
+  const double* mu;
+} plaquette_vector_system;
+/** What they begin with. */
+#define PLAQUETTE_VECTOR_SYSTEM_DEFAULTS {sizeof(plaquette_vector_system), 0, 0, 0, 0, NULL}
+/** Solves for all columns of vectors in the precision of the solutions; x has the shape of b. system: null: M x = b.
+   Returns as plaquette_solve; systems on even sites are not judged, and none of them passes. results: one a column, or
+   null. */
+PLAQUETTE_PUBLIC int plaquette_solve_vectors(plaquette_solver solver, plaquette_vectors x, plaquette_vectors b,
+                                             const plaquette_rule* rule, const plaquette_vector_system* system,
+                                             plaquette_result* results);
+
+/** What an operator on vectors is: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5). A is M on all sites and
+   Mhat on even ones, G is gamma_5 or 1. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int dagger;
+  int gamma_5;
+  int mu_count; /**< 0, or 1 for all columns, or one a column */
+  int reserved;
+  double shift; /**< adds to the mass of M on all sites */
+  const double* mu;
+} plaquette_operator_form;
+/** What they begin with. */
+#define PLAQUETTE_OPERATOR_FORM_DEFAULTS {sizeof(plaquette_operator_form), 0, 0, 0, 0, 0.0, NULL}
+/** Computes y = M x, or another form, in the precision of the vectors. They are different ones of one shape, on all or on
+   even sites. form: null: M. */
+PLAQUETTE_PUBLIC int plaquette_operator_apply_vectors(plaquette_operator m, plaquette_vectors y, plaquette_vectors x,
+                                                      const plaquette_operator_form* form);
+/** Makes a propagator of twelve vectors on all sites, column 3 spin + colour, as they are now. It has the results of
+   plaquette_solve_vectors for M x = b that made them, if they have not changed since; else it was not judged. Returns
+   success in both cases. */
+PLAQUETTE_PUBLIC int plaquette_propagator_of_vectors(plaquette_propagator* propagator, plaquette_vectors vectors);
 
 /* ---- Overlap fermions */
 /** Of plaquette_overlap_create. */

@@ -24,6 +24,7 @@ module plaquette
   integer(c_int), parameter :: plaquette_landau = 0, plaquette_coulomb = 1
   integer(c_int), parameter :: plaquette_scidac = 0, plaquette_etmc = 1
   integer(c_int), parameter :: plaquette_modes_of_h = 0, plaquette_modes_of_d_plus = 1, plaquette_modes_of_d_minus = 2
+  integer(c_int), parameter :: plaquette_all_sites = 0, plaquette_even_sites = 1, plaquette_odd_sites = 2
   integer(c_int), parameter :: plaquette_acoustics = 0, plaquette_maxwell = 1
 
   ! Handles; a new one is none.
@@ -43,6 +44,9 @@ module plaquette
     integer(c_int64_t) :: key = 0
   end type
   type, bind(c) :: plaquette_propagator
+    integer(c_int64_t) :: key = 0
+  end type
+  type, bind(c) :: plaquette_vectors
     integer(c_int64_t) :: key = 0
   end type
   type, bind(c) :: plaquette_waves
@@ -119,6 +123,22 @@ module plaquette
     integer(c_size_t) :: length = 0
     type(c_ptr) :: layout = c_null_ptr
   end type
+  type, bind(c) :: plaquette_vectors_options
+    integer(c_size_t) :: size = 24
+    integer(c_int) :: device = plaquette_cpu, columns = 12, sites = plaquette_all_sites, precision = plaquette_double
+  end type
+  ! mu: c_loc of one real number, or of one a column.
+  type, bind(c) :: plaquette_vector_system
+    integer(c_size_t) :: size = 32
+    integer(c_int) :: dagger = 0, squared = 0, mu_count = 0, reserved = 0
+    type(c_ptr) :: mu = c_null_ptr
+  end type
+  type, bind(c) :: plaquette_operator_form
+    integer(c_size_t) :: size = 40
+    integer(c_int) :: dagger = 0, gamma_5 = 0, mu_count = 0, reserved = 0
+    real(c_double) :: shift = 0
+    type(c_ptr) :: mu = c_null_ptr
+  end type
   type, bind(c) :: plaquette_wave_options
     integer(c_size_t) :: size = 48
     integer(c_int) :: equations = plaquette_acoustics, order = 3, columns = 1, device = plaquette_cpu, &
@@ -171,6 +191,10 @@ module plaquette
     integer(c_int) function plaquette_propagator_free(handle) bind(c)
       import
       type(plaquette_propagator), intent(inout) :: handle
+    end function
+    integer(c_int) function plaquette_vectors_free(handle) bind(c)
+      import
+      type(plaquette_vectors), intent(inout) :: handle
     end function
     integer(c_int) function plaquette_waves_free(handle) bind(c)
       import
@@ -404,6 +428,100 @@ module plaquette
       integer(c_size_t), value :: length
       type(plaquette_spinor_layout), intent(in) :: layout
       integer(c_int), value :: dagger
+    end function
+
+    ! Vectors. smearing_links: a new handle for none. factors: one for all columns, or one a column.
+    integer(c_int) function plaquette_vectors_create(vectors, lattice, options) bind(c)
+      import
+      type(plaquette_vectors), intent(out) :: vectors
+      type(plaquette_lattice), value :: lattice
+      type(plaquette_vectors_options), intent(in) :: options
+    end function
+    integer(c_int) function plaquette_vectors_zero(vectors) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+    end function
+    integer(c_int) function plaquette_vectors_fill(vectors, source, smearing_links, first) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      type(plaquette_source), intent(in) :: source
+      type(plaquette_gauge), value :: smearing_links
+      integer(c_int), value :: first
+    end function
+    integer(c_int) function plaquette_vectors_fill_random(vectors, seed, first) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      integer(c_int64_t), value :: seed, first
+    end function
+    integer(c_int) function plaquette_vectors_read(vectors, numbers, length, layout) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      complex(c_double_complex), intent(in) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_spinor_layout), intent(in) :: layout
+    end function
+    integer(c_int) function plaquette_vectors_write(vectors, numbers, length, layout) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      complex(c_double_complex), intent(inout) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_spinor_layout), intent(in) :: layout
+    end function
+    integer(c_int) function plaquette_vectors_copy(to, from) bind(c)
+      import
+      type(plaquette_vectors), value :: to, from
+    end function
+    integer(c_int) function plaquette_vectors_copy_columns(to, to_first, from, from_first, count) bind(c)
+      import
+      type(plaquette_vectors), value :: to, from
+      integer(c_int), value :: to_first, from_first, count
+    end function
+    integer(c_int) function plaquette_vectors_scale(vectors, factors, count) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      complex(c_double_complex), intent(in) :: factors(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function plaquette_vectors_add(vectors, factors, count, u) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors, u
+      complex(c_double_complex), intent(in) :: factors(*)
+      integer(c_int), value :: count
+    end function
+    integer(c_int) function plaquette_vectors_rotate_by_gamma_5(vectors) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+    end function
+    integer(c_int) function plaquette_vectors_dot(v, u, products, length) bind(c)
+      import
+      type(plaquette_vectors), value :: v, u
+      complex(c_double_complex), intent(inout) :: products(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_vectors_norm2(vectors, squares, length) bind(c)
+      import
+      type(plaquette_vectors), value :: vectors
+      real(c_double), intent(inout) :: squares(*)
+      integer(c_size_t), value :: length
+    end function
+    integer(c_int) function plaquette_solve_vectors(solver, x, b, rule, system, results) bind(c)
+      import
+      type(plaquette_solver), value :: solver
+      type(plaquette_vectors), value :: x, b
+      type(plaquette_rule), intent(in) :: rule
+      type(plaquette_vector_system), intent(in) :: system
+      type(plaquette_result), intent(inout) :: results(*)
+    end function
+    integer(c_int) function plaquette_operator_apply_vectors(m, y, x, form) bind(c)
+      import
+      type(plaquette_operator), value :: m
+      type(plaquette_vectors), value :: y, x
+      type(plaquette_operator_form), intent(in) :: form
+    end function
+    integer(c_int) function plaquette_propagator_of_vectors(propagator, vectors) bind(c)
+      import
+      type(plaquette_propagator), intent(out) :: propagator
+      type(plaquette_vectors), value :: vectors
     end function
 
     integer(c_int) function plaquette_overlap_create(overlap, gauge, options) bind(c)

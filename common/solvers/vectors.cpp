@@ -78,6 +78,16 @@ void vectors::write(int first, const spinor_array<double>& to) const {
   if (to.columns > 0) body().write(first, to);
 }
 void vectors::fill_random(std::uint64_t seed, std::uint64_t first_index) { body().fill_random(seed, first_index); }
+void vectors::make_source(int column, const source_description& source, source_component component) {
+  require_column(column, 1, "a source");
+  require_source_on(source, geometry().global());
+  if (source.kind == source_kind::gaussian)
+    throw input_error("a source of vectors: expected a point or a wall, found a Gaussian, which needs links");
+  if (component.spin < 0 || component.spin >= spins || component.colour < 0 || component.colour >= colours)
+    throw input_error("a source of vectors: expected spins 0 to 3 and colours 0 to 2, found " +
+                      std::to_string(component.spin) + " and " + std::to_string(component.colour));
+  body().make_source(column, source, component);
+}
 
 void vectors::zero() { body().clear(); }
 void vectors::copy(const vectors& u) {

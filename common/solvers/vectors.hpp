@@ -20,6 +20,7 @@
 #include "common/concepts.hpp"
 #include "common/krylov/precision.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/lattice/source_description.hpp"
 #include "common/lattice/spinor_array.hpp"
 #include "common/solvers/library_part.hpp"
 #include "common/solvers/solver_vectors.hpp"
@@ -68,6 +69,7 @@ class vectors_body {
   virtual void read(int first, const spinor_array<const double>& from) = 0;
   virtual void write(int first, const spinor_array<double>& to) const = 0;
   virtual void fill_random(std::uint64_t seed, std::uint64_t first_index) = 0;
+  virtual void make_source(int column, const source_description& source, source_component component) = 0;
   virtual void clear() = 0;
   virtual void take(const vectors_body& u) = 0;
   virtual void take_columns(int to, const vectors_body& u, int from, int count) = 0;
@@ -113,6 +115,10 @@ class vectors {
   /// Makes the 24 reals of every site normal deviates of variance 1: the same ones on any process grid and device, up
   /// to rounding. Column n is number first_index + n of the independent fields of this seed.
   void fill_random(std::uint64_t seed, std::uint64_t first_index = 0);
+
+  /// Makes a column this spin and colour of a point or of a wall. Throws input_error for a Gaussian source, which needs
+  /// links, and for a source that does not fit on the lattice.
+  void make_source(int column, const source_description& source, source_component component);
 
   // Algebra.
 

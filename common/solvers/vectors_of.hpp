@@ -38,13 +38,15 @@ auto with_numbers(precision p, Work&& work) {
   throw input_error("vectors: expected the precision double, single or half, found " + std::string(name(p)));
 }
 
-/// A backend whose fields can be filled from a stream of random numbers. B names in addition
+/// A backend whose fields can be filled with random numbers and sources. B names in addition
 ///
-/// - `random_spinor(field, column, seed, index, ctx)`, for a column of any precision.
+/// - `random_spinor(field, column, seed, index, ctx)`, for a column of any precision;
+/// - `unsmeared_source(field, column, source, component, ctx)`, of a point or a wall.
 template <class Backend>
 concept vectors_backend =
     backend<Backend> && requires(const typename Backend::context& ctx, typename Backend::template field<half>& x) {
       Backend::random_spinor(x, 0, std::uint64_t{1}, std::uint64_t{1}, ctx);
+      Backend::unsmeared_source(x, 0, source_description{}, source_component{}, ctx);
     };
 
 /// The field behind vectors, whichever backend made them.
@@ -100,6 +102,10 @@ class vectors_of final : public vectors_in<typename Backend::template field<T>> 
   void fill_random(std::uint64_t seed, std::uint64_t first_index) override {
     for (int n = 0; n < field_.columns(); ++n)
       Backend::random_spinor(field_, n, seed, first_index + static_cast<std::uint64_t>(n), field_.get_context());
+  }
+
+  void make_source(int column, const source_description& source, source_component component) override {
+    Backend::unsmeared_source(field_, column, source, component, field_.get_context());
   }
 
   void clear() override { zero(field_); }

@@ -41,6 +41,15 @@ struct solver_backend {
   static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context& ctx) {
     import_column(x, column, cpu::random_spinor(ctx.geometry(), seed, index, ctx.comm()));
   }
+  /// Makes a point or a wall.
+  template <class T>
+  static void unsmeared_source(field<T>& x, int column, const source_description& source, source_component of,
+                               const context& ctx) {
+    import_column(x, column,
+                  source.kind == source_kind::wall
+                      ? cpu::wall_source(ctx.geometry(), source.position[3], of.spin, of.colour)
+                      : cpu::point_source(ctx.geometry(), source.position, of.spin, of.colour));
+  }
 
   static std::shared_ptr<gauge_configuration> copy_of_links(const gauge_configuration& u) {
     return std::make_shared<gauge_configuration>(u);

@@ -50,6 +50,15 @@ struct solver_backend {
   static void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index, const context&) {
     gpu::random_spinor(x, column, seed, index);
   }
+  /// Makes a point or a wall.
+  template <class T>
+  static void unsmeared_source(field<T>& x, int column, const source_description& source, source_component of,
+                               const context&) {
+    if (source.kind == source_kind::wall)
+      gpu::wall_source(x, column, source.position[3], of.spin, of.colour);
+    else
+      gpu::point_source(x, column, source.position, of.spin, of.colour);
+  }
 
   static gauge_configuration copy_of_links(const gauge_configuration& u) { return copy_of(u); }
   static void assign_links(gauge_configuration& to, const gauge_configuration& u) { gpu::assign(to, u); }

@@ -347,6 +347,144 @@ static void wrong_modes(void) {
 }
 
 /* Waves: meshes that are none, arrays of the wrong size; a right one moves and tells its verdict. */
+static double norm_of(const double* a, int count) {
+  double sum = 0.0;
+  for (int i = 0; i < count; ++i) sum += a[i] * a[i];
+  return sqrt(sum);
+}
+
+/* From a source to a pion without an array, and what is refused on the way. */
+static void vectors(plaquette_lattice lattice, plaquette_gauge gauge) {
+  plaquette_solver solver;
+  plaquette_operator m;
+  plaquette_propagator quark, other;
+  plaquette_vectors b, x, one, two, even, freed;
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
+  plaquette_vectors_options options = PLAQUETTE_VECTORS_DEFAULTS, bad;
+  plaquette_vector_system system = PLAQUETTE_VECTOR_SYSTEM_DEFAULTS;
+  plaquette_operator_form form = PLAQUETTE_OPERATOR_FORM_DEFAULTS;
+  plaquette_source source = PLAQUETTE_SOURCE_DEFAULTS;
+  plaquette_result results[12];
+  const plaquette_gauge none = {0};
+  double pion[4], expected[4], squares[2], products[4], *const from = numbers(1.0), *const to = numbers(0.0);
+  const double half[2] = {0.5, 0.0}, mu = 0.2;
+  action.mass = 0.3;
+  OK(plaquette_krylov_create(&solver, gauge, &action, NULL));
+  OK(plaquette_operator_create(&m, gauge, &action, PLAQUETTE_CPU));
+  OK(plaquette_vectors_create(&b, lattice, NULL));
+  OK(plaquette_vectors_create(&x, lattice, &options));
+  OK(plaquette_vectors_fill(b, &source, none, 0));
+  OK(plaquette_solve_vectors(solver, x, b, NULL, NULL, results));
+  OK(plaquette_propagator_of_vectors(&quark, x));
+  OK(plaquette_propagator_solve(&other, solver, &source, NULL, NULL));
+  OK(plaquette_pion(quark, pion, 4));
+  OK(plaquette_pion(other, expected, 4));
+  for (int t = 0; t < 4; ++t)
+    if (pion[t] != expected[t]) ++failures, fprintf(stderr, "vectors: another pion\n");
+  for (int n = 0; n < 12; ++n)
+    if (!results[n].passed) ++failures, fprintf(stderr, "vectors: column %d did not pass\n", n);
+  OK(plaquette_vectors_scale(x, half, 1));
+  OK(plaquette_propagator_free(&quark));
+  OK(plaquette_propagator_of_vectors(&quark, x));
+  EXPECT(plaquette_pion(quark, pion, 4), PLAQUETTE_NOT_VERIFIED, "not judged");
+  if (fabs(pion[1] / expected[1] - 0.25) > 1e-14) ++failures, fprintf(stderr, "vectors: were not scaled\n");
+
+  /* M x by the operator, from an array and back. */
+  options.columns = 1;
+  OK(plaquette_vectors_create(&one, lattice, &options));
+  OK(plaquette_vectors_create(&two, lattice, &options));
+  OK(plaquette_vectors_read(one, from, spinor_reals, NULL));
+  OK(plaquette_operator_apply_vectors(m, two, one, NULL));
+  OK(plaquette_operator_apply(m, to, from, spinor_reals, NULL, 0));
+  const double size = norm_of(to, spinor_reals);
+  OK(plaquette_vectors_norm2(two, squares, 1));
+  if (fabs(sqrt(squares[0]) / size - 1.0) > 1e-14) ++failures, fprintf(stderr, "vectors: another M x\n");
+  OK(plaquette_vectors_read(one, to, spinor_reals, NULL));
+  OK(plaquette_vectors_add(two, (const double[]){-1.0, 0.0}, 1, one));
+  OK(plaquette_vectors_norm2(two, squares, 1));
+  if (!(sqrt(squares[0]) <= 1e-15 * size)) ++failures, fprintf(stderr, "vectors: another M x, of the same size\n");
+  OK(plaquette_vectors_write(one, from, spinor_reals, NULL));
+  for (int i = 0; i < spinor_reals; ++i)
+    if (!(fabs(from[i] - to[i]) <= 1e-14)) {
+      ++failures, fprintf(stderr, "vectors: another array came back\n");
+      break;
+    }
+  OK(plaquette_vectors_fill_random(one, 5, 0));
+  OK(plaquette_vectors_copy(two, one));
+  OK(plaquette_vectors_rotate_by_gamma_5(two));
+  OK(plaquette_vectors_rotate_by_gamma_5(two));
+  OK(plaquette_vectors_dot(one, two, products, 2));
+  OK(plaquette_vectors_norm2(one, squares, 1));
+  if (!(fabs(products[0] - squares[0]) + fabs(products[1]) <= 1e-14 * squares[0])) ++failures, fprintf(stderr, "vectors: <v, v> is not |v|^2\n");
+  OK(plaquette_vectors_copy_columns(x, 3, one, 0, 1));
+  OK(plaquette_vectors_zero(two));
+  OK(plaquette_vectors_norm2(two, squares, 1));
+  if (squares[0] != 0.0) ++failures, fprintf(stderr, "vectors: zero is not 0\n");
+
+  /* On even sites: solved, but not judged. */
+  options.sites = PLAQUETTE_EVEN_SITES;
+  OK(plaquette_vectors_create(&even, lattice, &options));
+  plaquette_vectors image;
+  OK(plaquette_vectors_create(&image, lattice, &options));
+  OK(plaquette_vectors_fill_random(even, 6, 0));
+  system.mu_count = 1, system.mu = &mu, system.squared = 1;
+  EXPECT(plaquette_solve_vectors(solver, image, even, NULL, &system, results), PLAQUETTE_NOT_VERIFIED, "not judged");
+  if (!(results[0].device <= 2e-10)) ++failures, fprintf(stderr, "vectors: residual %g\n", results[0].device);
+
+  REFUSED(plaquette_vectors_create(NULL, lattice, NULL), "null");
+  bad = options, bad.columns = 0;
+  REFUSED(plaquette_vectors_create(&freed, lattice, &bad), "columns");
+  bad = options, bad.sites = 3;
+  REFUSED(plaquette_vectors_create(&freed, lattice, &bad), "sites");
+  bad = options, bad.precision = 3;
+  REFUSED(plaquette_vectors_create(&freed, lattice, &bad), "precision");
+  bad = options, bad.size = 1;
+  REFUSED(plaquette_vectors_create(&freed, lattice, &bad), "size = 1");
+  REFUSED(plaquette_solve_vectors(solver, one, b, NULL, NULL, NULL), "one shape");
+  REFUSED(plaquette_solve_vectors(solver, b, b, NULL, NULL, NULL), "different");
+  REFUSED(plaquette_solve_vectors(solver, image, even, NULL, &(plaquette_vector_system){.size = 2}, NULL), "size = 2");
+  system.mu_count = 3;
+  REFUSED(plaquette_solve_vectors(solver, image, even, NULL, &system, NULL), "mu");
+  system.mu_count = 1, system.mu = NULL;
+  REFUSED(plaquette_solve_vectors(solver, image, even, NULL, &system, NULL), "mu");
+  form.mu_count = -1;
+  REFUSED(plaquette_operator_apply_vectors(m, image, even, &form), "mu");
+  REFUSED(plaquette_operator_apply_vectors(m, one, one, NULL), "different");
+  REFUSED(plaquette_vectors_fill(b, NULL, none, -1), "first component");
+  source.kind = PLAQUETTE_GAUSSIAN;
+  REFUSED(plaquette_vectors_fill(b, &source, none, 0), "smearing_links");
+  OK(plaquette_vectors_fill(b, &source, gauge, 0));
+  REFUSED(plaquette_vectors_scale(b, half, 2), "for each of 12");
+  REFUSED(plaquette_vectors_scale(b, NULL, 1), "null");
+  REFUSED(plaquette_vectors_add(b, half, 1, one), "one shape");
+  REFUSED(plaquette_vectors_dot(one, two, products, 1), "room for 2");
+  REFUSED(plaquette_vectors_norm2(one, NULL, 1), "null");
+  REFUSED(plaquette_vectors_read(one, NULL, spinor_reals, NULL), "null");
+  REFUSED(plaquette_vectors_read(one, from, spinor_reals - 1, NULL), "at least");
+  REFUSED(plaquette_vectors_write(b, to, spinor_reals, NULL), "at least");
+  REFUSED(plaquette_propagator_of_vectors(&quark, one), "12 columns");
+  plaquette_lattice twin;
+  OK(plaquette_lattice_create(&twin, extents, NULL));
+  OK(plaquette_vectors_create(&freed, twin, NULL));
+  REFUSED(plaquette_solve_vectors(solver, x, freed, NULL, NULL, NULL), "another library");
+  const plaquette_vectors gone = freed;
+  OK(plaquette_vectors_free(&freed));
+  NO_HANDLE(plaquette_vectors_zero(gone));
+  NO_HANDLE(plaquette_vectors_zero((plaquette_vectors){gauge.key}));
+  OK(plaquette_lattice_free(&twin));
+  OK(plaquette_vectors_free(&b));
+  OK(plaquette_vectors_free(&x));
+  OK(plaquette_vectors_free(&one));
+  OK(plaquette_vectors_free(&two));
+  OK(plaquette_vectors_free(&even));
+  OK(plaquette_vectors_free(&image));
+  OK(plaquette_propagator_free(&quark));
+  OK(plaquette_propagator_free(&other));
+  OK(plaquette_operator_free(&m));
+  OK(plaquette_solver_free(&solver));
+  free(from), free(to);
+}
+
 static void waves(void) {
   const double vertices[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1};
   const int32_t elements[] = {0, 1, 2, 3, 4, 3, 2, 1}, outside[] = {0, 1, 2, 5, 4, 3, 2, 1};
@@ -494,6 +632,7 @@ int main(void) {
   wrong_solves(lattice, gauge);
   wrong_memory(lattice, gauge);
   wrong_modes();
+  vectors(lattice, gauge);
   waves();
   freed_handles(lattice, gauge);
   threads(gauge, 3);

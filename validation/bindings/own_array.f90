@@ -112,6 +112,7 @@ program own_array
   end do
   call require(worst <= 2e-12_c_double, 'M x = b by the operator')
 
+  call vectors_to_a_pion()
   call smeared_sources()
   call modes_out_and_in()
   call waves_in_time()
@@ -133,6 +134,66 @@ program own_array
   print '(a)', 'VERIFIED PASSED'
 
 contains
+
+  !> From a source to the pion without an array: the same bits. M x = b, by the operator, on vectors.
+  subroutine vectors_to_a_pion()
+    type(plaquette_vectors) :: b, x, even, image
+    type(plaquette_vectors_options) :: options
+    type(plaquette_vector_system) :: system
+    type(plaquette_operator_form) :: form
+    type(plaquette_propagator) :: of_vectors
+    real(c_double) :: found(8), squares(12)
+    real(c_double), target :: mu(2)
+    complex(c_double_complex) :: products(12)
+    complex(c_double_complex), parameter :: minus = (-1.0_c_double, 0.0_c_double)
+    call check(plaquette_vectors_create(b, lattice, options))
+    call check(plaquette_vectors_create(x, lattice, options))
+    call check(plaquette_vectors_fill(b, plaquette_source(), plaquette_gauge(), 0))
+    call check(plaquette_solve_vectors(solver, x, b, rule, system, results))
+    call require(all(results%passed == 1), 'columns of vectors passed')
+    call check(plaquette_propagator_of_vectors(of_vectors, x))
+    call check(plaquette_pion(of_vectors, found, 8_c_size_t))
+    call require(all(found == correlator), 'the pion of vectors has the same bits')
+    call check(plaquette_vectors_write(x, columns, 2 * size(columns, kind=c_size_t), spinors))
+    call require(abs(sum(abs(columns)**2) / sum(correlator) - 1) < 1e-13_c_double, 'the array has their numbers')
+    call check(plaquette_vectors_read(x, columns, 2 * size(columns, kind=c_size_t), spinors))
+    call check(plaquette_vectors_dot(b, x, products, 24_c_size_t))
+    call require(abs(products(1) - columns(1, 1, 1, 1, 1, 1, 1)) < 1e-15_c_double, 'an inner product with a point')
+    call check(plaquette_vectors_zero(b))
+    call check(plaquette_operator_apply_vectors(m, b, x, form))
+    call check(plaquette_vectors_fill(x, plaquette_source(), plaquette_gauge(), 0))
+    call check(plaquette_vectors_add(b, [minus], 1, x))
+    call check(plaquette_vectors_norm2(b, squares, 12_c_size_t))
+    call require(all(sqrt(squares) <= 2e-12_c_double), 'M x = b on vectors')
+    code = plaquette_vectors_scale(x, [minus, minus], 2)
+    call require(code == plaquette_unusable_input .and. index(plaquette_last_message(), '12 columns') > 0, 'two factors')
+
+    ! (Mhat + i mu gamma_5) x = b, mu a number a column.
+    options%columns = 2
+    options%sites = plaquette_even_sites
+    mu = [0.1_c_double, 0.3_c_double]
+    system%mu_count = 2
+    system%mu = c_loc(mu)
+    form%mu_count = 2
+    form%mu = c_loc(mu)
+    call check(plaquette_vectors_create(even, lattice, options))
+    call check(plaquette_vectors_create(image, lattice, options))
+    call check(plaquette_vectors_fill_random(even, 7_c_int64_t, 0_c_int64_t))
+    call require(plaquette_solve_vectors(solver, image, even, rule, system, results) == plaquette_not_verified, &
+      'systems on even sites are not judged')
+    call check(plaquette_vectors_free(b))
+    call check(plaquette_vectors_create(b, lattice, options))
+    call check(plaquette_operator_apply_vectors(m, b, image, form))
+    call check(plaquette_vectors_add(b, [minus], 1, even))
+    call check(plaquette_vectors_norm2(b, squares, 2_c_size_t))
+    call check(plaquette_vectors_norm2(even, squares(3), 2_c_size_t))
+    call require(all(squares(1:2) <= 4e-24_c_double * squares(3:4)), 'twisted masses a column')
+    call check(plaquette_vectors_free(b))
+    call check(plaquette_vectors_free(x))
+    call check(plaquette_vectors_free(even))
+    call check(plaquette_vectors_free(image))
+    call check(plaquette_propagator_free(of_vectors))
+  end subroutine
 
   !> Sources of smeared links are judged with these links alone, from a file too; g fixes the gauge.
   subroutine smeared_sources()
@@ -259,6 +320,9 @@ contains
     type(plaquette_overlap_options) :: overlap
     type(plaquette_smearing) :: smearing
     type(plaquette_modes) :: modes
+    type(plaquette_vectors_options) :: vectors
+    type(plaquette_vector_system) :: system
+    type(plaquette_operator_form) :: form
     type(plaquette_wave_options) :: waves
     type(plaquette_wave_box) :: box
     type(plaquette_wave_mesh) :: mesh
@@ -267,6 +331,7 @@ contains
       c_sizeof(source) == source%size .and. c_sizeof(krylov) == krylov%size .and. &
       c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size .and. &
       c_sizeof(smearing) == smearing%size .and. c_sizeof(modes) == modes%size .and. &
+      c_sizeof(vectors) == vectors%size .and. c_sizeof(system) == system%size .and. c_sizeof(form) == form%size .and. &
       c_sizeof(waves) == waves%size .and. c_sizeof(box) == box%size .and. c_sizeof(mesh) == mesh%size
   end function
 end program

@@ -338,6 +338,8 @@ enum class propagator_style {
   etmc     ///< twelve fields as tmLQCD writes them, in its basis
 };
 
+class vectors;  ///< see below
+
 /// The twelve columns of M^-1 from one source; they do not change any more.
 class propagator {
  public:
@@ -364,6 +366,10 @@ class propagator {
   /// Reads a LIME file of either style. Normalisation and boundary phases are not converted. Its verdict is "not
   /// judged".
   static propagator read(const lattice& on, const std::string& file);
+
+  /// Returns the propagator of twelve vectors on all sites, column 3 spin + colour, as they are now. It has the report
+  /// of solver::solve_vectors for M x = b that made them, if they have not changed since; else it was not judged.
+  static propagator of(const vectors& x);
 
   struct state;
   explicit propagator(std::shared_ptr<const state> s) : state_(std::move(s)) {}  ///< for the library
@@ -408,6 +414,98 @@ struct multigrid_options {
   std::uint64_t seed = 1;                 ///< of the null vectors
 };
 
+// ---- Vectors: batches of spinors on the device of a solver, that change there. No array of the host is needed from
+// links to a correlator:
+//
+//     plq::vectors b(lattice, {.device = plq::device::gpu});
+//     b.fill(plq::source{});
+//     const auto [x, report] = solver.solve_vectors(b);
+//     const plq::propagator quark = plq::propagator::of(x);
+
+/// Sites that vectors have. The parity of a site is that of the sum of its coordinates.
+enum class site_set { all, even, odd };
+
+/// Of vectors.
+struct vectors_options {
+  api::device device = api::device::cpu;               ///< where they are
+  int columns = 12;                                    ///< vectors of a batch
+  site_set sites = site_set::all;                      ///< that they have
+  api::precision precision = api::precision::double_;  ///< that they are kept in
+};
+
+/// Vectors on the device of a lattice. Solvers and operators on the same lattice and device take them. What is of
+/// another lattice, device or shape is refused with error(unusable_input). Numbers are kept in a spin basis of the
+/// device: those of an array come back to rounding. Copies of an object are the same vectors: copied() makes others.
+/// Members are collective but for on() and options(). A call must not use vectors that another thread changes at that
+/// time.
+class vectors {
+ public:
+  /// Makes vectors that are zero.
+  explicit vectors(const lattice& on, const vectors_options& options = {});
+  const lattice& on() const;               ///< their lattice
+  const vectors_options& options() const;  ///< device and shape
+  vectors copied() const;                  ///< returns others with the same numbers
+
+  /// Makes them zero.
+  void zero();
+  /// Makes column n component (first + n) mod 12 of a source, component 3 spin + colour. A Gaussian needs its
+  /// smearing_links. Points and walls without momentum are made on the device, others on the host.
+  void fill(const source& from, int first = 0);
+  /// Makes all reals normal deviates of variance 1, the same on any device and any grid, up to rounding. Column n is
+  /// field first + n of this seed.
+  void fill_random(std::uint64_t seed, std::uint64_t first = 0);
+  /// Takes all columns from an array of all sites of this rank's box; those of sites that they lack are ignored.
+  void read(std::span<const double> numbers, const spinor_layout& layout);
+  /// Copies all columns to such an array; sites that they lack become zero.
+  void write(std::span<double> numbers, const spinor_layout& layout) const;
+  /// Takes all columns of others on the same sites, rounded if precisions differ.
+  void copy(const vectors& u);
+  /// Takes columns from, from + 1, ... of others, of one precision, as columns to, to + 1, ...
+  void copy_columns(int to, const vectors& u, int from, int count);
+
+  /// Multiplies columns by numbers: one for all, or one a column.
+  void scale(std::span<const std::complex<double>> a);
+  void scale(std::complex<double> a) { scale({&a, 1}); }  ///< does so by one number
+  /// Adds a u, a as above.
+  void add(std::span<const std::complex<double>> a, const vectors& u);
+  void add(std::complex<double> a, const vectors& u) { add({&a, 1}, u); }  ///< does so with one number
+  /// Multiplies by gamma_5.
+  void rotate_by_gamma_5();
+  std::vector<std::complex<double>> dot(const vectors& u) const;  ///< <this, u> of each column, this one conjugated
+  std::vector<double> norm2() const;                              ///< squares of the columns' norms
+
+  struct state;
+  explicit vectors(std::shared_ptr<state> s) : state_(std::move(s)) {}  ///< for the library
+  state& get() const { return *state_; }                                ///< for the library
+
+ private:
+  std::shared_ptr<state> state_;
+};
+
+/// Solutions on the device, and how their solve ended.
+struct solved_vectors {
+  vectors x;            ///< solutions
+  solve_report report;  ///< a result a column
+};
+
+/// The system of a solve. On all sites M x = b, or M^+ x = b. On even sites, by Krylov solvers of outer precision
+/// double or single, with Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe: (Mhat + i mu gamma_5) x = b, or its adjoint, or (Mhat^+
+/// Mhat + mu^2) x = b.
+struct vector_system {
+  bool dagger = false;       ///< of the adjoint
+  bool squared = false;      ///< of the square
+  std::vector<double> mu{};  ///< one for all columns, or one a column; empty: 0
+};
+
+/// What an operator on vectors is: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5) with `dagger`. A is
+/// M on all sites and Mhat on even ones, G is gamma_5 or 1.
+struct operator_form {
+  bool dagger = false;       ///< of the adjoint
+  bool gamma_5 = false;      ///< G is gamma_5
+  double shift = 0.0;        ///< adds to the mass of M on all sites
+  std::vector<double> mu{};  ///< one for all columns, or one a column; empty: 0
+};
+
 /// Solves M x = b.
 class solver {
  public:
@@ -424,6 +522,12 @@ class solver {
   /// error(unusable_input) where an array is too small or holds a number that is not finite.
   solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
                      const api::rule& rule = {});
+  /// Solves for all columns of vectors in the precision of the solutions. A solve of M x = b or M^+ x = b is judged;
+  /// nothing passes on even sites.
+  solved_vectors solve_vectors(const vectors& b, const api::rule& rule = {}, const vector_system& system = {});
+  /// Does the same; x, of the shape of b, becomes the solutions. Its numbers are undefined where this throws.
+  solve_report solve_vectors(vectors& x, const vectors& b, const api::rule& rule = {},
+                             const vector_system& system = {});
   const gauge_field& links() const;  ///< that M is made of
   double setup_seconds() const;      ///< of making it
 
@@ -446,6 +550,9 @@ class dirac_operator {
   dirac_operator(const gauge_field& links, const action& quarks, device where = device::cpu);
   /// Computes out = M in, or M^+ in.
   void apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout, bool dagger = false) const;
+  /// Computes y = G (M + shift + i mu gamma_5) x, or the like, in the precision of the vectors. They are different ones
+  /// of one shape, on all or on even sites.
+  void apply_vectors(vectors& y, const vectors& x, const operator_form& form = {}) const;
   const lattice& on() const;  ///< the lattice of the links
 
   struct state;

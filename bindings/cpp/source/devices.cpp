@@ -45,7 +45,11 @@ void require_gpu() {
 
 std::shared_ptr<const library> open_device(const lattice& on, device which) {
   lattice::state& here = *on.get();
-  if (which == device::cpu) return open_library(device_kind::cpu, here.geometry, here.comm, {.threads = here.threads});
+  if (which == device::cpu) {
+    const std::lock_guard one_opens(here.cpu_mutex);
+    if (!here.cpu) here.cpu = open_library(device_kind::cpu, here.geometry, here.comm, {.threads = here.threads});
+    return here.cpu;
+  }
   const platform& gpu = gpu_in_use(here.comm);
   if (!here.gpu) here.gpu = gpu.open(here.geometry, here.comm, {});
   return here.gpu;

@@ -15,8 +15,8 @@
 namespace plaquette::api {
 inline namespace v1 {
 
-/// Opens the library of a device for a lattice: that of the CPU again each time, that of the GPU once. Throws, on all
-/// ranks and as require_gpu() does, if one has no such device. Collective.
+/// Opens the library of a device for a lattice, once each. Throws, on all ranks and as require_gpu() does, if one has
+/// no such device. Collective.
 std::shared_ptr<const library> open_device(const lattice& on, device which);
 
 /// Returns a solver of nodal DG for a domain, which must outlive it. Throws as above. Collective.

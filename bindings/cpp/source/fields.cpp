@@ -108,21 +108,44 @@ std::optional<source_description> library_source(const source& from) {
   return description_of(from);
 }
 
+namespace {
+
+/// Puts noise, or a plane wave, on the time slice of a source.
+void put_on_time_slice(spinor_configuration& b, const source& from, int column) {
+  const lattice_geometry& geometry = b.geometry();
+  const auto [spin, colour] = component_of_column(column);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
+    if (x[3] != from.position[3]) continue;
+    b(local)(spin, colour) = is_noise(from.kind)
+                                 ? noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)))
+                                 : plane_wave(from.momentum, x, geometry.global());
+  }
+}
+
+}  // namespace
+
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
   require_source(from, geometry.global());
   const auto [spin, colour] = component_of_column(column);
   spinor_configuration b = cpu::make_source(description_of(from), spin, colour, links, comm);
-  if (has_momentum(from) || is_noise(from.kind))
-#pragma omp parallel for schedule(static)
-    for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-      const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
-      if (x[3] != from.position[3]) continue;
-      b(local)(spin, colour) = is_noise(from.kind)
-                                   ? noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)))
-                                   : plane_wave(from.momentum, x, geometry.global());
-    }
+  if (has_momentum(from) || is_noise(from.kind)) put_on_time_slice(b, from, column);
+  return b;
+}
+
+spinor_configuration make_source(const source& from, int column, const lattice& on) {
+  if (from.smearing_links) return make_source(from, column, *from.smearing_links->get()->links, on.get()->comm);
+  const lattice_geometry& geometry = on.get()->geometry;
+  require_source(from, geometry.global());
+  if (from.kind == source_kind::gaussian)
+    throw error(code::unusable_input, "source: a Gaussian needs smearing_links here, found none");
+  const auto [spin, colour] = component_of_column(column);
+  spinor_configuration b = from.kind == source_kind::point ? cpu::point_source(geometry, from.position, spin, colour)
+                                                           : cpu::wall_source(geometry, from.position[3], spin, colour);
+  if (has_momentum(from) || is_noise(from.kind)) put_on_time_slice(b, from, column);
   return b;
 }
 

@@ -11,6 +11,7 @@
 
 #include "bindings/cpp/source/devices.hpp"
 #include "bindings/cpp/source/state.hpp"
+#include "bindings/cpp/source/vectors_state.hpp"
 #include "common/algebra/largest.hpp"
 #include "common/krylov/precision.hpp"
 #include "common/multigrid/multigrid_parameters.hpp"
@@ -29,18 +30,6 @@ constexpr int most_columns = 1024;
 
 using fields = std::vector<spinor_configuration>;
 
-plaquette::precision inner(precision p) {
-  switch (p) {
-    case precision::double_:
-      return plaquette::precision::double_;
-    case precision::single:
-      return plaquette::precision::single;
-    case precision::half:
-      return plaquette::precision::half;
-  }
-  throw error(code::unusable_input, "precision: expected double, single or half");
-}
-
 /// Right-hand sides of a call: columns of a source that the library makes, those of a caller's array, or fields of the
 /// host.
 struct right_hand_sides {
@@ -58,6 +47,8 @@ class batch_solver {
   virtual bool take(const right_hand_sides& b, int first, int count) = 0;
   virtual schur_report solve(const stopping_rule& rule) = 0;
   virtual vectors_handle solutions() = 0;
+  /// Returns what solves for vectors of the library.
+  virtual vector_solver& of_vectors() = 0;
 };
 
 /// \tparam Solver  propagator_solver or multigrid_solver
@@ -87,6 +78,7 @@ class batches_of final : public batch_solver {
   }
   schur_report solve(const stopping_rule& rule) override { return solver_->solve(rule).report; }
   vectors_handle solutions() override { return solver_->solutions(); }
+  vector_solver& of_vectors() override { return *solver_; }
 
  private:
   std::unique_ptr<Solver> solver_;
@@ -155,21 +147,65 @@ struct solver::state {
       const schur_report report = batches->solve(how);
       stops_of_call::leave();
       result.x.push_back({batches->solutions(), count});
-      for (int n = 0; n < count; ++n) {
-        const column_report& c = report.columns[static_cast<std::size_t>(n)];
-        result.report.columns.push_back({.iterated = c.residual,
-                                         .device = report.true_residuals[static_cast<std::size_t>(n)],
-                                         .reference = nan,
-                                         .tolerance = 0.0,
-                                         .iterations = c.iterations,
-                                         .passed = false,
-                                         .status = name(c.status)});
-        result.updates.push_back(c.updates.size());
-      }
+      append(result, report, count);
     }
     result.may_stay = library->has_room();
     result.report.seconds = solving.seconds();
     return result;
+  }
+
+  /// Appends how the first columns of a batch ended.
+  static void append(solved_columns& to, const schur_report& report, int count) {
+    for (int n = 0; n < count; ++n) {
+      const column_report& c = report.columns[static_cast<std::size_t>(n)];
+      to.report.columns.push_back({.iterated = c.residual,
+                                   .device = report.true_residuals[static_cast<std::size_t>(n)],
+                                   .reference = nan,
+                                   .tolerance = 0.0,
+                                   .iterations = c.iterations,
+                                   .passed = false,
+                                   .status = name(c.status)});
+      to.updates.push_back(c.updates.size());
+    }
+  }
+
+  /// Solves for vectors, and judges systems on all sites where that is wanted.
+  solve_report solve(vectors::state& x, const vectors::state& b, const rule& wanted, const vector_system& system) {
+    stopping_rule how;
+    how.tolerance = wanted.tolerance;
+    how.limit = wanted.iteration_limit;
+    how.interrupted = stops_of_call::question();
+    solved_columns solved;
+    const std::lock_guard one_at_a_time(busy);
+    fields solutions, sources;
+    {
+      const auto turn = turn_on(links.on(), where);
+      const stopwatch solving;
+      const schur_report report = batches->of_vectors().solve(
+          x.change(), *b.numbers, how, {.dagger = system.dagger, .squared = system.squared, .mu = system.mu});
+      solved.report.seconds = solving.seconds();
+      stops_of_call::leave();
+      append(solved, report, b.options.columns);
+      if (wanted.judge && b.options.sites == site_set::all) solutions = fields_of(x), sources = fields_of(b);
+    }
+    const stopwatch judging;
+    if (!sources.empty()) {
+      if (system.dagger) rotate_by_gamma_5(solutions), rotate_by_gamma_5(sources);  // gamma_5 M gamma_5 = M^+
+      judge(solved.report.columns, solutions, sources, wanted.tolerance, solved.updates);
+    }
+    solved.report.judging_seconds = judging.seconds();
+    if (!system.dagger && b.options.sites == site_set::all) x.report = solved.report;
+    return std::move(solved.report);
+  }
+  static void rotate_by_gamma_5(fields& columns) {
+    for (spinor_configuration& column : columns)
+#pragma omp parallel for schedule(static)
+      for (std::int64_t site = 0; site < column.geometry().local_volume(); ++site)
+        for (int s = 2; s < spins; ++s)
+          for (int c = 0; c < colours; ++c) {
+            plaquette::complex<double>& number = column.at_site(site)(s, c);
+            number = {-number.re, -number.im};
+          }
   }
 
   /// Solves all columns, judges them where that is wanted, and returns them.
@@ -326,6 +362,19 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
   });
 }
 
+solve_report solver::solve_vectors(vectors& x, const vectors& b, const api::rule& wanted, const vector_system& system) {
+  return guarded(state_->links.on(), [&] {
+    require_rule(wanted);
+    return state_->solve(x.get(), b.get(), wanted, system);
+  });
+}
+
+solved_vectors solver::solve_vectors(const vectors& b, const api::rule& wanted, const vector_system& system) {
+  vectors x = guarded(b.on(), [&] { return vectors(std::make_shared<vectors::state>(b.on(), b.options())); });
+  solve_report report = solve_vectors(x, b, wanted, system);
+  return {std::move(x), std::move(report)};
+}
+
 const gauge_field& solver::links() const { return state_->links; }
 double solver::setup_seconds() const { return state_->setup_seconds; }
 
@@ -397,11 +446,15 @@ struct dirac_operator::state {
   device where;
   std::unique_ptr<plaquette::propagator_solver> solver;
   std::unique_ptr<operator_trial> m;
+  fermion_action quarks;
+  std::shared_ptr<const plaquette::library> library;
+  std::array<std::unique_ptr<vector_operator>, 3> of_vectors{};  ///< of each precision, made at the first use
   std::mutex busy{};
 
   ~state() {
     const auto turn = turn_on(links.on(), where);
     m.reset();
+    for (auto& one : of_vectors) one.reset();
     solver.reset();
   }
 };
@@ -412,9 +465,11 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
             settings_of(inner(quarks), plaquette::precision::double_, plaquette::precision::double_);
         settings.columns = 1;
         const auto turn = turn_on(links.on(), where);
-        auto made = open_device(links.on(), where)->make_propagator_solver(links.get()->links, settings);
+        auto library = open_device(links.on(), where);
+        auto made = library->make_propagator_solver(links.get()->links, settings);
         auto m = made->full_operator(false);
-        return std::make_shared<state>(links, where, std::move(made), std::move(m));
+        return std::make_shared<state>(links, where, std::move(made), std::move(m), settings.action,
+                                       std::move(library));
       })) {}
 
 void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
@@ -433,6 +488,19 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
       state_->m->get_outputs(to.spinors(1, layout));
     }
     to.put();
+  });
+}
+
+void dirac_operator::apply_vectors(vectors& y, const vectors& x, const operator_form& form) const {
+  guarded(state_->links.on(), [&] {
+    const auto numbers = inner(x.options().precision);
+    const std::lock_guard one_at_a_time(state_->busy);
+    const auto turn = turn_on_vectors(state_->links.on(), state_->where);
+    auto& m = state_->of_vectors[static_cast<std::size_t>(x.options().precision)];
+    if (!m)
+      m = state_->library->make_vector_operator(state_->links.get()->links,
+                                                {.action = state_->quarks, .numbers = numbers});
+    m->apply(y.get().change(), *x.get().numbers, {form.dagger, form.gamma_5, form.shift, form.mu});
   });
 }
 

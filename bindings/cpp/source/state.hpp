@@ -74,6 +74,8 @@ struct lattice::state {
   bool reproducible;
   std::mutex gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
   std::shared_ptr<const library> gpu{};
+  std::mutex cpu_mutex{};  ///< of vectors on the CPU, and of the pointer below
+  std::shared_ptr<const library> cpu{};
 };
 
 /// Sets the number of threads of this thread's parallel regions, as long as it lives; 0: as it was.
@@ -205,6 +207,8 @@ void require_same_lattice(const lattice& a, const lattice& b, const char* what);
 /// Returns right-hand side `column` of a source. Throws error(unusable_input) where it does not fit on the lattice.
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm);
+/// Returns the same without the links of a solver: a Gaussian has its own.
+spinor_configuration make_source(const source& from, int column, const lattice& on);
 
 /// Throws error(unusable_input), on all ranks, where a layout leaves the array, where two numbers share a place, and,
 /// for arrays that are read, where a number is not finite.

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What vectors of plaquette/plaquette.hpp hold, and what solvers and operators do with them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings/cpp/source/devices.hpp"
+#include "bindings/cpp/source/state.hpp"
+#include "common/solvers/vectors.hpp"
+
+namespace plaquette::api {
+inline namespace v1 {
+
+/// Throws error(unusable_input) for words that are none.
+plaquette::precision inner(precision p);
+
+struct vectors::state {
+  /// Makes vectors with undefined numbers. Collective.
+  state(const lattice& on, const vectors_options& options);
+  ~state();
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  lattice on;
+  vectors_options options;
+  std::shared_ptr<const plaquette::library> library{};
+  std::optional<plaquette::vectors> numbers{};
+  /// Of the solve that made the numbers, as long as nothing changes them.
+  std::optional<solve_report> report{};
+
+  /// Returns the numbers, to be changed.
+  plaquette::vectors& change() {
+    report.reset();
+    return *numbers;
+  }
+};
+
+/// Returns what keeps other calls on vectors of a device off for as long as it lives. Solves on the CPU do not need it.
+std::unique_lock<std::mutex> turn_on_vectors(const lattice& on, device which);
+
+/// Copies columns to fields of the host.
+std::vector<spinor_configuration> fields_of(const vectors::state& from);
+
+}  // namespace v1
+}  // namespace plaquette::api

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Vectors that callers in C++ have on a device: against arrays of the host, and against solves from such arrays.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpu_ref/gauge/gauge_fields.hpp"
+#include "plaquette/plaquette.hpp"
+
+namespace plaquette {
+namespace {
+
+namespace plq = plaquette::api;
+using array = std::vector<double>;
+using numbers = std::vector<std::complex<double>>;
+
+#ifdef PLAQUETTE_TEST_GPU_BACKEND
+constexpr plq::device where = plq::device::gpu;
+#else
+constexpr plq::device where = plq::device::cpu;
+#endif
+
+constexpr coordinate extents_of_test{4, 4, 4, 8};
+constexpr std::size_t volume_of_test = 512, column_reals = 24 * volume_of_test;
+/// Numbers are kept in a basis of the library: two rotations of two terms each, 2^-53 a term.
+constexpr double rounding = 4.5e-16;
+constexpr plq::action quarks{.mass = 0.3, .csw = 1.0};
+
+/// Returns other numbers in each run; a failure prints the seed.
+std::uint64_t fresh_seed() {
+  static const std::uint64_t seed = std::random_device{}();
+  return seed;
+}
+
+plq::gauge_field links_on(const plq::lattice& lattice) {
+  const gauge_configuration links =
+      cpu::weak_field_configuration(lattice_geometry(extents_of_test), 0.2, fresh_seed(), {});
+  array all;
+  for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site) {
+    const coordinate x = coordinate_of(site, extents_of_test);
+    for (int mu = 0; mu < 4; ++mu)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+          const complex<double> u = links(x)[static_cast<std::size_t>(mu)](i, j);
+          all.insert(all.end(), {u.re, u.im});
+        }
+  }
+  return {lattice, all, plq::link_layout::dense(extents_of_test)};
+}
+
+array random_array(int columns, std::uint64_t stream) {
+  std::mt19937_64 engine(fresh_seed() + stream);
+  std::normal_distribution<double> normal;
+  array result(column_reals * static_cast<std::size_t>(columns));
+  for (double& number : result) number = normal(engine);
+  return result;
+}
+
+plq::spinor_layout dense() { return plq::spinor_layout::dense(extents_of_test); }
+
+array array_of(const plq::vectors& v) {
+  array result(column_reals * static_cast<std::size_t>(v.options().columns));
+  v.write(result, dense());
+  return result;
+}
+
+array column(const plq::vectors& v, int n) {
+  const array all = array_of(v);
+  const auto begin = all.begin() + n * static_cast<std::ptrdiff_t>(column_reals);
+  return {begin, begin + static_cast<std::ptrdiff_t>(column_reals)};
+}
+
+plq::vectors vectors_of(const plq::lattice& on, const array& from) {
+  plq::vectors v(on, {.device = where, .columns = static_cast<int>(from.size() / column_reals)});
+  v.read(from, dense());
+  return v;
+}
+
+double distance(const array& a, const array& b) {
+  double off = 0.0, size = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) off += (a[i] - b[i]) * (a[i] - b[i]), size += b[i] * b[i];
+  return std::sqrt(off / size);
+}
+
+int parity_of(std::size_t real) {
+  const coordinate x = coordinate_of(static_cast<std::int64_t>(real / 24 % volume_of_test), extents_of_test);
+  return (x[0] + x[1] + x[2] + x[3]) % 2;
+}
+
+template <class Call>
+void expect_refused(const std::string& words, Call&& call) {
+  try {
+    call();
+    FAIL() << "expected an error with '" << words << "'";
+  } catch (const plq::error& e) {
+    EXPECT_EQ(e.which(), plq::code::unusable_input);
+    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+  }
+}
+
+struct VectorsOfCallers : testing::Test {
+  void SetUp() override { RecordProperty("seed", std::to_string(fresh_seed())); }
+  void TearDown() override {
+    if (HasFailure()) std::printf("seed %llu\n", static_cast<unsigned long long>(fresh_seed()));
+  }
+  plq::lattice lattice{extents_of_test};
+};
+
+TEST_F(VectorsOfCallers, LeadFromASourceToThePionOfThatSource) {
+  plq::solver solver = plq::make_propagator_solver(links_on(lattice), quarks, {.device = where});
+  const plq::rule rule{.tolerance = 1e-11};
+  for (const plq::source& from : {plq::source{.position = {1, 2, 3, 5}}, plq::source{plq::source_kind::wall},
+                                  plq::source{.kind = plq::source_kind::z4, .position = {0, 0, 0, 3}, .seed = 7}}) {
+    plq::vectors b(lattice, {.device = where});
+    b.fill(from);
+    auto [x, report] = solver.solve_vectors(b, rule);
+    EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
+    const plq::propagator quark = plq::propagator::of(x), other = solver.solve(from, rule);
+    EXPECT_TRUE(quark.verdict().passed);
+    EXPECT_EQ(quark.pion(), other.pion());
+    EXPECT_NEAR(quark.report().columns[7].reference, other.report().columns[7].reference, rounding);
+    x.scale(2.0);  // no longer what was judged
+    EXPECT_FALSE(plq::propagator::of(x).verdict().judged);
+    EXPECT_DOUBLE_EQ(plq::propagator::of(x).pion()[3], 4.0 * other.pion()[3]);
+    EXPECT_EQ(quark.pion(), other.pion()) << "a propagator does not change with its vectors";
+  }
+}
+
+TEST_F(VectorsOfCallers, HoldTheNumbersOfAnArray) {
+  const array from = random_array(3, 1);
+  const plq::vectors v = vectors_of(lattice, from);
+  EXPECT_LE(distance(array_of(v), from), rounding);
+  plq::spinor_layout other = plq::spinor_layout::dense(extents_of_test, plq::site_order::t_fastest);
+  other.spin = 2, other.colour = 8, other.imaginary = 1;
+  array turned(from.size());
+  v.write(turned, other);
+  plq::vectors back(lattice, {.device = where, .columns = 3});
+  back.read(turned, other);
+  EXPECT_LE(distance(array_of(back), from), rounding);
+  other.basis = plq::gamma_basis::openqcd;
+  v.write(turned, other);
+  back.read(turned, other);
+  EXPECT_LE(distance(array_of(back), from), 2.0 * rounding);
+  plq::vectors even(lattice, {.device = where, .columns = 3, .sites = plq::site_set::even});
+  even.read(from, dense());
+  array on_even = from;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (parity_of(i) != 0) on_even[i] = 0.0;
+  EXPECT_LE(distance(array_of(even), on_even), rounding);
+  EXPECT_EQ(array_of(even)[24], 0.0);
+  plq::vectors single(lattice, {.device = where, .columns = 3, .precision = plq::precision::single});
+  single.copy(v);
+  const double off = distance(array_of(single), from);
+  EXPECT_GT(off, 1e-9);
+  EXPECT_LE(off, 6e-8);  // 2^-24
+}
+
+TEST_F(VectorsOfCallers, AreAddedScaledAndMultiplied) {
+  const array first = random_array(2, 2), second = random_array(2, 3);
+  const numbers a{{0.7, -1.3}, {-2.1, 0.4}}, b{{1.9, 0.2}, {0.6, -0.8}};
+  plq::vectors v = vectors_of(lattice, first);
+  const plq::vectors u = vectors_of(lattice, second), kept = v.copied();
+  v.scale(a);
+  v.add(b, u);
+  array expected(first.size());
+  numbers products(2);
+  std::vector<double> squares(2);
+  for (std::size_t i = 0; i < first.size(); i += 2) {
+    const std::size_t n = i / column_reals;
+    const std::complex<double> x{first[i], first[i + 1]}, y{second[i], second[i + 1]}, z = a[n] * x + b[n] * y;
+    expected[i] = z.real(), expected[i + 1] = z.imag();
+    products[n] += std::conj(z) * y;
+    squares[n] += std::norm(z);
+  }
+  EXPECT_LE(distance(array_of(v), expected), 1e-15);
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_LE(std::abs(v.dot(u)[n] - products[n]), 1e-13 * squares[n]);
+    EXPECT_NEAR(v.norm2()[n], squares[n], 1e-13 * squares[n]);
+  }
+  EXPECT_LE(distance(array_of(kept), first), rounding);
+  plq::vectors turned = kept.copied();
+  turned.rotate_by_gamma_5();
+  array by_gamma_5 = first;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (i % 24 >= 12) by_gamma_5[i] = -first[i];
+  EXPECT_LE(distance(array_of(turned), by_gamma_5), rounding);
+  turned.copy_columns(0, u, 1, 1);
+  EXPECT_EQ(column(turned, 0), column(u, 1));
+  EXPECT_LE(distance(column(turned, 1), {by_gamma_5.begin() + column_reals, by_gamma_5.end()}), rounding);
+  turned.zero();
+  EXPECT_EQ(turned.norm2(), (std::vector<double>{0.0, 0.0}));
+}
+
+TEST_F(VectorsOfCallers, AreFilledWithRandomNumbersByTheirIndex) {
+  plq::vectors four(lattice, {.device = where, .columns = 4}), one(lattice, {.device = where, .columns = 1});
+  four.fill_random(fresh_seed());
+  one.fill_random(fresh_seed(), 3);
+  EXPECT_EQ(column(four, 3), column(one, 0));
+  EXPECT_NE(column(four, 2), column(one, 0));
+  // The mean square of n normal deviates is 1 to about sqrt(2 / n); six of these.
+  EXPECT_NEAR(one.norm2()[0] / column_reals, 1.0, 6.0 * std::sqrt(2.0 / column_reals));
+}
+
+TEST_F(VectorsOfCallers, GoThroughTheOperatorAsArraysDo) {
+  const plq::dirac_operator m(links_on(lattice), quarks, where);
+  const array from = random_array(1, 4);
+  const plq::vectors x = vectors_of(lattice, from);
+  plq::vectors y(lattice, {.device = where, .columns = 1});
+  array expected(column_reals);
+  for (const bool dagger : {false, true}) {
+    m.apply(expected, from, dense(), dagger);
+    m.apply_vectors(y, x, {.dagger = dagger});
+    EXPECT_LE(distance(array_of(y), expected), 1e-15) << dagger;
+    // gamma_5 (M + 0.25) x, from the same numbers
+    m.apply_vectors(y, x, {.dagger = dagger, .gamma_5 = true, .shift = 0.25});
+    for (std::size_t i = 0; i < column_reals; ++i)
+      expected[i] = (i % 24 < 12 ? 1.0 : -1.0) * (expected[i] + 0.25 * from[i]);
+    EXPECT_LE(distance(array_of(y), expected), 1e-15) << dagger;
+  }
+  plq::vectors single(lattice, {.device = where, .columns = 1, .precision = plq::precision::single}),
+      image(lattice, single.options());
+  single.copy(x);
+  m.apply_vectors(image, single);
+  m.apply(expected, from, dense());
+  EXPECT_LE(distance(array_of(image), expected), 1e-6);
+}
+
+TEST_F(VectorsOfCallers, OfEvenSitesSolveTheirSystem) {
+  const plq::gauge_field links = links_on(lattice);
+  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  const plq::dirac_operator m(links, quarks, where);
+  plq::vectors b(lattice, {.device = where, .columns = 2, .sites = plq::site_set::even});
+  b.fill_random(fresh_seed());
+  const std::vector<double> mu{0.1, 0.35};
+  for (const bool dagger : {false, true}) {
+    const auto [x, report] = solver.solve_vectors(b, {.tolerance = 1e-11}, {.dagger = dagger, .mu = mu});
+    EXPECT_FALSE(report.verdict().judged);
+    plq::vectors r(lattice, b.options());
+    m.apply_vectors(r, x, {.dagger = dagger, .mu = mu});
+    r.add(-1.0, b);
+    for (std::size_t n = 0; n < 2; ++n) EXPECT_LE(std::sqrt(r.norm2()[n] / b.norm2()[n]), 2e-11);
+  }
+}
+
+TEST_F(VectorsOfCallers, AreSolvedForTheAdjointAndJudged) {
+  const plq::gauge_field links = links_on(lattice);
+  plq::vectors b(lattice, {.device = where, .columns = 2});
+  b.fill_random(fresh_seed());
+  const plq::dirac_operator m(links, quarks, where);
+  plq::solver by_multigrid = plq::make_multigrid_solver(links, quarks, {.device = where, .tune = false});
+  plq::solver by_krylov = plq::make_propagator_solver(links, quarks, {.device = where});
+  for (plq::solver* solver : {&by_krylov, &by_multigrid}) {
+    const auto [x, report] = solver->solve_vectors(b, {.tolerance = 1e-10}, {.dagger = true});
+    EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
+    plq::vectors r(lattice, b.options());
+    m.apply_vectors(r, x, {.dagger = true});
+    r.add(-1.0, b);
+    EXPECT_LE(std::sqrt(r.norm2()[0] / b.norm2()[0]), 2e-10);
+  }
+}
+
+TEST_F(VectorsOfCallers, SourcesAreThoseOfSolves) {
+  const plq::gauge_field links = links_on(lattice), smeared = links.smeared({.kind = plq::smearing_kind::ape});
+  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  const plq::dirac_operator m(links, quarks, where);
+  const plq::source moving{.kind = plq::source_kind::wall, .position = {0, 0, 0, 2}, .momentum = {1, 0, -1}};
+  const plq::source gaussian{.kind = plq::source_kind::gaussian, .position = {1, 0, 2, 3}, .smearing_links = smeared};
+  for (const plq::source& from : {moving, gaussian}) {
+    array columns(12 * column_reals);
+    solver.solve(from, {.tolerance = 1e-11, .judge = false}).copy_to(columns, dense());
+    const plq::vectors x = vectors_of(lattice, columns);
+    plq::vectors r(lattice, {.device = where}), b(lattice, {.device = where}),
+        one(lattice, {.device = where, .columns = 1});
+    b.fill(from);
+    m.apply_vectors(r, x);
+    r.add(-1.0, b);
+    for (std::size_t n = 0; n < 12; ++n) EXPECT_LE(std::sqrt(r.norm2()[n] / b.norm2()[n]), 2e-11);
+    one.fill(from, 5);
+    EXPECT_EQ(column(b, 5), column(one, 0));
+  }
+  plq::vectors b(lattice, {.device = where});
+  expect_refused("smearing_links", [&] { b.fill({.kind = plq::source_kind::gaussian}); });
+}
+
+TEST_F(VectorsOfCallers, OfOthersAreRefused) {
+  const plq::lattice twin(extents_of_test), small({4, 4, 4, 4});
+  const plq::gauge_field links = links_on(lattice);
+  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  const plq::dirac_operator m(links, quarks, where);
+  plq::vectors ours(lattice, {.device = where, .columns = 2}), of_twin(twin, {.device = where, .columns = 2}),
+      of_small(small, {.device = where, .columns = 2}), three(lattice, {.device = where, .columns = 3}),
+      odd(lattice, {.device = where, .columns = 2, .sites = plq::site_set::odd}),
+      single(lattice, {.device = where, .columns = 2, .precision = plq::precision::single});
+  expect_refused("another library", [&] { solver.solve_vectors(of_twin); });
+  expect_refused("another library", [&] { ours.add(1.0, of_twin); });
+  expect_refused("another library", [&] { m.apply_vectors(ours, of_twin); });
+  expect_refused("4x4x4x4", [&] { solver.solve_vectors(of_small); });
+  expect_refused("4x4x4x4", [&] { ours.dot(of_small); });
+  expect_refused("one shape", [&] { ours.add(1.0, three); });
+  expect_refused("one shape", [&] { m.apply_vectors(ours, three); });
+  expect_refused("double precision", [&] { solver.solve_vectors(single); });
+  expect_refused("all or on even sites", [&] { solver.solve_vectors(odd); });
+  expect_refused("two different vectors", [&] { solver.solve_vectors(ours, ours); });
+  expect_refused("12 columns on all sites", [&] { plq::propagator::of(ours); });
+  expect_refused("for each of 2 columns", [&] { ours.scale(numbers(3)); });
+  expect_refused("finite", [&] { ours.scale(std::nan("")); });
+  expect_refused("columns", [&] { ours.copy_columns(1, three, 0, 2); });
+  expect_refused("first component", [&] { ours.fill(plq::source{}, 12); });
+  array few(column_reals);
+  expect_refused("at least", [&] { ours.read(few, dense()); });
+  expect_refused("at least", [&] { ours.write(few, dense()); });
+  array many = random_array(2, 5);
+  many[77] = std::nan("");
+  expect_refused("finite", [&] { ours.read(many, dense()); });
+  expect_refused("1 to 1024 columns", [&] { plq::vectors(lattice, {.device = where, .columns = 0}); });
+}
+
+}  // namespace
+}  // namespace plaquette
