@@ -317,6 +317,75 @@ class Calls(unittest.TestCase):
         self.assertTrue(self.solver.judged(quark, source).verdict)
         self.assertFalse(self.solver.judged(quark, plaquette.Source("gaussian", radius=1.0, steps=2)).verdict)
 
+    def test_vectors_lead_from_a_source_to_a_pion(self):
+        b = plaquette.Vectors(self.lattice)
+        b.fill(plaquette.Source())
+        solution = self.solver.solve_vectors(b, tolerance=1e-12)
+        self.assertTrue(solution.verdict)
+        quark = plaquette.Propagator.of(solution.x)
+        self.assertTrue(quark.verdict)
+        np.testing.assert_array_equal(quark.pion(), self.quark.pion())
+        self.assertEqual(quark.pion().verdict.columns, solution.verdict.columns)
+        solution.x.scale(2)
+        self.assertFalse(plaquette.Propagator.of(solution.x).verdict)
+        self.assertEqual(solution.x.array().shape, (12, *self.lattice.shape, 4, 3))
+        np.testing.assert_allclose(solution.x.array(), 2 * self.quark.columns(), rtol=0, atol=1e-15)
+
+    def test_vectors_are_arrays_on_a_device(self):
+        random = np.random.default_rng()
+        shape = (2, *self.lattice.shape, 4, 3)
+        one, two = (random.standard_normal(shape) + 1j * random.standard_normal(shape) for _ in range(2))
+        a = random.standard_normal(2) + 1j * random.standard_normal(2)
+        v, u = plaquette.Vectors(self.lattice, 2), plaquette.Vectors(self.lattice, 2)
+        v.read(one)
+        u.read(np.ascontiguousarray(two.swapaxes(0, 6)), axes="ctzyxsn")
+        v.add(a, u)
+        each = a.reshape(2, 1, 1, 1, 1, 1, 1)
+        np.testing.assert_allclose(v.array(), one + each * two, rtol=0, atol=1e-14)
+        v.scale(1j)
+        np.testing.assert_allclose(v.dot(u), [np.vdot(1j * (one + each * two)[n], two[n]) for n in range(2)], rtol=1e-12)
+        np.testing.assert_allclose(v.norm2(), [np.linalg.norm((one + each * two)[n])**2 for n in range(2)], rtol=1e-12)
+        kept = v.copied()
+        v.rotate_by_gamma_5()
+        np.testing.assert_allclose(v.array()[..., 2:, :], -kept.array()[..., 2:, :], rtol=0, atol=1e-14)
+        v.copy_columns(1, kept, 0, 1)
+        np.testing.assert_array_equal(v.array()[1], kept.array()[0])
+        v.zero()
+        self.assertFalse(v.array().any())
+        single = v.like(precision="single")
+        single.copy(kept)
+        np.testing.assert_allclose(single.array(), kept.array(), rtol=0, atol=1e-6)
+        v.fill_random(3, first=5)
+        column = plaquette.Vectors(self.lattice, 1)
+        column.fill_random(3, first=6)
+        np.testing.assert_array_equal(column.array(axes="tzyxsc"), v.array()[1])
+        m = plaquette.Dirac(self.links, MASS, CSW)
+        np.testing.assert_allclose(m.apply_vectors(u).array()[0], m.apply(two[0]), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(m.apply_vectors(u, dagger=True, shift=0.5).array()[1],
+                                   m.apply(two[1], dagger=True) + 0.5 * two[1], rtol=0, atol=1e-13)
+        even = plaquette.Vectors(self.lattice, 2, sites="even")
+        even.read(one)
+        found = self.solver.solve_vectors(even, tolerance=1e-11, mu=[0.1, 0.4])
+        self.assertFalse(found.verdict)
+        left = m.apply_vectors(found.x, mu=[0.1, 0.4])
+        left.add(-1, even)
+        self.assertTrue(np.all(left.norm2() <= 4e-22 * even.norm2()))
+        adjoint = self.solver.solve_vectors(u, dagger=True)
+        self.assertTrue(adjoint.verdict)
+        refused = [("another library", lambda: self.solver.solve_vectors(plaquette.Vectors(plaquette.Lattice(EXTENTS)))),
+                   ("4x4x4x4", lambda: v.add(1, plaquette.Vectors(plaquette.Lattice((4, 4, 4, 4)), 2))),
+                   ("for each of 2", lambda: v.scale([1, 2, 3])), ("one shape", lambda: v.dot(column)),
+                   ("sites: expected", lambda: plaquette.Vectors(self.lattice, sites="some")),
+                   ("axes", lambda: v.read(one[0])), ("axes", lambda: v.array(axes="tzyxsc")),
+                   ("smearing_links", lambda: v.fill(plaquette.Source("gaussian"))),
+                   ("complex128", lambda: v.read(one.astype(np.complex64))),
+                   ("expected a Vectors", lambda: v.add(1, one)), ("12 columns", lambda: plaquette.Propagator.of(v))]
+        for words, call in refused:
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, 2)
+            self.assertIn(words, str(caught.exception))
+
     def test_arrays_on_a_gpu(self):
         b = np.exp(1j * np.arange(12.0 * np.prod(EXTENTS))).reshape(*self.lattice.shape, 4, 3)
         if os.environ.get("PLAQUETTE_EXPECTS_GPU"):
@@ -325,6 +394,11 @@ class Calls(unittest.TestCase):
             on_gpu = lambda array: plaquette.DeviceArray.of(self.lattice, array)
             links = plaquette.Gauge(self.lattice, on_gpu(self.array))
             self.assertEqual(links.plaquette(), self.links.plaquette())
+            there = plaquette.Vectors(self.lattice, 1, device="gpu")
+            there.read(on_gpu(b), axes="tzyxsc")
+            np.testing.assert_allclose(there.array(on_gpu(np.empty_like(b)), axes="tzyxsc").numpy(), b, rtol=0, atol=1e-15)
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "another library"):
+                self.solver.solve_vectors(there)
             solution = self.solver.solve_for(on_gpu(b))
             self.assertTrue(solution.verdict)
             np.testing.assert_array_equal(solution.x.numpy(), self.solver.solve_for(b).x)

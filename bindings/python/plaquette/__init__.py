@@ -29,7 +29,8 @@ from ._arrays import DeviceArray, Given, given
 from ._c import PlaquetteError
 
 __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
-           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Verdict", "Waves", "has_gpu", "krylov",
+           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves", "has_gpu",
+           "krylov",
            "multigrid", "stop_function", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
@@ -41,6 +42,7 @@ _STYLES = {"scidac": 0, "etmc": 1}
 _MODES = {"h": 0, "plus": 1, "minus": 2}
 _EQUATIONS = {"acoustics": 0, "maxwell": 1}
 _DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
+_SITES = {"all": 0, "even": 1, "odd": 2}
 _BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
 
 
@@ -482,9 +484,127 @@ def _rule(tolerance: float, iteration_limit: int, judge: bool) -> Any:
 
 @dataclass(frozen=True)
 class Solution:
-    """Solutions of M x = b, in the axes of b."""
+    """Solutions of M x = b, in the axes of b; vectors for vectors."""
     x: Any
     verdict: Verdict
+
+
+class Vectors(_Object):
+    """Columns of spinors on the device of a lattice, that change there. Solvers and operators on the same lattice and device
+    take them. `sites`: all, even or odd; `precision`: double, single or half. Numbers are kept in a spin basis of the device:
+    those of an array come back to rounding."""
+    _free = "plaquette_vectors_free"
+
+    def __init__(self, lattice: Lattice, columns: int = 12, *, sites: str = "all", precision: str = "double",
+                 device: str = "cpu"):
+        self.lattice = _values.instance(lattice, Lattice, "lattice")
+        self.columns, self.sites, self.precision, self.device = columns, sites, precision, device
+        options = _c.VectorsOptions(device=_choice(_DEVICES, device, "device"),
+                                    columns=_values.whole(columns, "columns"), sites=_choice(_SITES, sites, "sites"),
+                                    precision=_choice(_PRECISIONS, precision, "precision"))
+        self._handle = _c.Vectors()
+        _c.call("plaquette_vectors_create", ctypes.byref(self._handle), lattice._handle, ctypes.byref(options))
+
+    def like(self, columns: int | None = None, precision: str | None = None) -> "Vectors":
+        """Returns vectors that are zero, of this shape but for what is given."""
+        return Vectors(self.lattice, self.columns if columns is None else columns, sites=self.sites,
+                       precision=self.precision if precision is None else precision, device=self.device)
+
+    def copied(self) -> "Vectors":
+        """Returns others with the same numbers."""
+        made = self.like()
+        made.copy(self)
+        return made
+
+    def zero(self) -> None:
+        """Makes them zero."""
+        _c.call("plaquette_vectors_zero", self._handle)
+
+    def fill(self, source: "Source", first: int = 0) -> None:
+        """Makes column n component (first + n) mod 12 of a source, component 3 spin + colour. A Gaussian needs links."""
+        what = ctypes.byref(_source(source))
+        hops = _c.Gauge() if source.links is None else source.links._handle
+        _c.call("plaquette_vectors_fill", self._handle, what, hops, _values.whole(first, "first"))
+
+    def fill_random(self, seed: int, first: int = 0) -> None:
+        """Makes all reals normal deviates of variance 1. Column n is field first + n of this seed."""
+        _c.call("plaquette_vectors_fill_random", self._handle, _values.seed(seed), _values.seed(first, "first"))
+
+    def _columns_in(self, axes: str) -> int | None:
+        return None if self.columns == 1 and "n" not in _values.letters(axes) else self.columns
+
+    def read(self, array: Any, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> None:
+        """Takes all columns from an array of all sites; those of sites that they lack are ignored."""
+        address, length, layout = _spinors(array, self.lattice, axes, basis, self._columns_in(axes), "array of vectors")
+        _c.call("plaquette_vectors_read", self._handle, address, length, ctypes.byref(layout))
+
+    def array(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
+        """Returns all columns as an array of all sites, or puts them into one; sites that they lack are zero."""
+        if out is None:
+            out = _new_columns(self.lattice, axes, self.columns)
+        address, length, layout = _spinors(out, self.lattice, axes, basis, self._columns_in(axes), "array for vectors", True)
+        _c.call("plaquette_vectors_write", self._handle, address, length, ctypes.byref(layout))
+        return out
+
+    def copy(self, u: "Vectors") -> None:
+        """Takes all columns of others on the same sites, rounded if precisions differ."""
+        _c.call("plaquette_vectors_copy", self._handle, _values.instance(u, Vectors, "vectors")._handle)
+
+    def copy_columns(self, to: int, u: "Vectors", start: int, count: int) -> None:
+        """Takes columns start, start + 1, ... of others, of one precision, as columns to, to + 1, ..."""
+        _c.call("plaquette_vectors_copy_columns", self._handle, _values.whole(to, "to"),
+                _values.instance(u, Vectors, "vectors")._handle, _values.whole(start, "start"),
+                _values.whole(count, "count"))
+
+    def scale(self, factors: Any) -> None:
+        """Multiplies columns by a number, or by one a column."""
+        numbers = _factors(factors)
+        _c.call("plaquette_vectors_scale", self._handle, numbers.ctypes.data, numbers.size)
+
+    def add(self, factors: Any, u: "Vectors") -> None:
+        """Adds others times a number, or times one a column."""
+        numbers = _factors(factors)
+        _c.call("plaquette_vectors_add", self._handle, numbers.ctypes.data, numbers.size,
+                _values.instance(u, Vectors, "vectors")._handle)
+
+    def rotate_by_gamma_5(self) -> None:
+        """Multiplies by gamma_5."""
+        _c.call("plaquette_vectors_rotate_by_gamma_5", self._handle)
+
+    def dot(self, u: "Vectors") -> np.ndarray:
+        """Returns <self, u> of each column, self conjugated."""
+        products = np.empty(self.columns, np.complex128)
+        _c.call("plaquette_vectors_dot", self._handle, _values.instance(u, Vectors, "vectors")._handle,
+                products.ctypes.data, 2 * products.size)
+        return products
+
+    def norm2(self) -> np.ndarray:
+        """Returns the square of each column's norm."""
+        squares = np.empty(self.columns)
+        _c.call("plaquette_vectors_norm2", self._handle, squares.ctypes.data, squares.size)
+        return squares
+
+
+def _factors(factors: Any) -> np.ndarray:
+    return np.atleast_1d(_values.numbers(factors, np.complex128, "factors")).ravel()
+
+
+def _mu(mu: Any) -> tuple[Any, int]:
+    """Returns numbers for C, and how many."""
+    if mu is None:
+        return None, 0
+    values = np.atleast_1d(_values.numbers(mu, np.float64, "mu")).ravel()
+    return (ctypes.c_double * len(values))(*values), len(values)
+
+
+def _new_columns(lattice: Lattice, axes: str, columns: int) -> np.ndarray:
+    """Returns room for columns of spinors. Axes without n: of one column."""
+    lengths = dict(zip("xyzt", lattice.local), s=4, c=3, n=columns)
+    if columns == 1 and "n" not in _values.letters(axes):
+        del lengths["n"]
+    if sorted(_values.letters(axes)) != sorted(lengths):
+        _values.refuse("axes", f"the letters {''.join(lengths)} in any order", axes)
+    return np.empty([lengths[axis] for axis in axes], np.complex128)
 
 
 class Propagator(_Object):
@@ -535,6 +655,15 @@ class Propagator(_Object):
                 _values.flag(replace, "replace"))
 
     @classmethod
+    def of(cls, x: Vectors) -> "Propagator":
+        """Returns the propagator of twelve vectors on all sites, column 3 spin + colour, as they are now. It has the verdict
+        of Solver.solve_vectors for M x = b that made them, if they have not changed since; else it was not judged."""
+        handle, results = _c.Propagator(), (_c.Result * 12)()
+        _c.call("plaquette_propagator_of_vectors", ctypes.byref(handle), _values.instance(x, Vectors, "vectors")._handle)
+        code = _c.call("plaquette_propagator_results", handle, results, numbers_are_there=True)
+        return cls(x.lattice, handle, Verdict._of(results, code))
+
+    @classmethod
     def read(cls, file: str, lattice: Lattice) -> "Propagator":
         """Reads a LIME file of either style. Its verdict is false: Solver.judged gives it one."""
         handle = _c.Propagator()
@@ -545,10 +674,7 @@ class Propagator(_Object):
     def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
         """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
         if out is None:
-            lengths = dict(zip("xyzt", self.lattice.local), s=4, c=3, n=12)
-            if sorted(_values.letters(axes)) != sorted(lengths):
-                _values.refuse("axes", f"the letters {''.join(lengths)} in any order", axes)
-            out = np.empty([lengths[axis] for axis in axes], np.complex128)
+            out = _new_columns(self.lattice, axes, 12)
         address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True)
         _c.call("plaquette_propagator_copy", self._handle, address, length, ctypes.byref(layout),
                 numbers_are_there=True)
@@ -622,6 +748,21 @@ class Solver(_Object):
         results = (_c.Result * (columns or 1))()
         code = _c.call("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
                        ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
+        return Solution(x, Verdict._of(results, code))
+
+    def solve_vectors(self, b: Vectors, x: Vectors | None = None, tolerance: float = 1e-10, iteration_limit: int = 10000,
+                      judge: bool = True, *, dagger: bool = False, squared: bool = False, mu: Any = None) -> Solution:
+        """Solves M x = b, or M^+ x = b with `dagger`, for vectors in the precision of the solutions. On even sites it solves,
+        by krylov, (Mhat + i mu gamma_5) x = b, its adjoint, or with `squared` (Mhat^+ Mhat + mu^2) x = b; these are not
+        judged. Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe; mu is one number or one a column."""
+        x = _values.instance(b, Vectors, "vectors").like() if x is None else _values.instance(x, Vectors, "x")
+        numbers, count = _mu(mu)
+        system = _c.VectorSystem(dagger=_values.flag(dagger, "dagger"), squared=_values.flag(squared, "squared"),
+                                 mu_count=count, mu=numbers)
+        results = (_c.Result * b.columns)()
+        code = _c.call("plaquette_solve_vectors", self._handle, x._handle, b._handle,
+                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), ctypes.byref(system), results,
+                       numbers_are_there=True)
         return Solution(x, Verdict._of(results, code))
 
     def as_linear_operator(self, tolerance: float = 1e-10) -> Any:
@@ -711,6 +852,17 @@ class Dirac(_Object):
         _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout),
                 _values.flag(dagger, "dagger"))
         return out
+
+    def apply_vectors(self, x: Vectors, y: Vectors | None = None, *, dagger: bool = False, gamma_5: bool = False,
+                      shift: float = 0.0, mu: Any = None) -> Vectors:
+        """Returns y = G (A + shift + i mu gamma_5) x, or G (A^+ + shift - i mu gamma_5) x. A is M on all sites and
+        Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe on even ones; G is gamma_5 or 1. mu is one number or one a column."""
+        y = _values.instance(x, Vectors, "vectors").like() if y is None else _values.instance(y, Vectors, "y")
+        numbers, count = _mu(mu)
+        form = _c.OperatorForm(dagger=_values.flag(dagger, "dagger"), gamma_5=_values.flag(gamma_5, "gamma_5"),
+                               mu_count=count, shift=_values.real(shift, "shift"), mu=numbers)
+        _c.call("plaquette_operator_apply_vectors", self._handle, y._handle, x._handle, ctypes.byref(form))
+        return y
 
     def _on_vector(self, vector: np.ndarray, dagger: bool) -> np.ndarray:
         psi = _values.numbers(vector, np.complex128, "vector").reshape(*self.lattice.shape, 4, 3)

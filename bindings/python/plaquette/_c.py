@@ -80,6 +80,10 @@ class Propagator(_Handle):
     pass
 
 
+class Vectors(_Handle):
+    pass
+
+
 class Waves(_Handle):
     pass
 
@@ -144,6 +148,20 @@ class OverlapOptions(_Options):
                 ("seed", c_uint64)]
 
 
+class VectorsOptions(_Options):
+    _fields_ = [("size", c_size_t), ("device", c_int), ("columns", c_int), ("sites", c_int), ("precision", c_int)]
+
+
+class VectorSystem(_Options):
+    _fields_ = [("size", c_size_t), ("dagger", c_int), ("squared", c_int), ("mu_count", c_int), ("reserved", c_int),
+                ("mu", POINTER(c_double))]
+
+
+class OperatorForm(_Options):
+    _fields_ = [("size", c_size_t), ("dagger", c_int), ("gamma_5", c_int), ("mu_count", c_int), ("reserved", c_int),
+                ("shift", c_double), ("mu", POINTER(c_double))]
+
+
 class WaveOptions(_Options):
     _fields_ = [("size", c_size_t), ("equations", c_int), ("order", c_int), ("columns", c_int), ("device", c_int),
                 ("precision", c_int), ("absorbing", c_int), ("has_mpi", c_int), ("communicator", c_int),
@@ -183,7 +201,7 @@ _StopFunction = ctypes.CFUNCTYPE(c_int, c_void_p)
 _declare("plaquette_stop_function", c_void_p, c_void_p)
 for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
                      ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory),
-                     ("waves", Waves)):
+                     ("vectors", Vectors), ("waves", Waves)):
     _declare(f"plaquette_{_kind}_free", POINTER(_type))
 _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_create_reproducible", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
@@ -225,6 +243,22 @@ _declare("plaquette_nucleon", Propagator, c_int, c_int * 3, _numbers, c_size_t)
 _declare("plaquette_propagator_copy", Propagator, c_void_p, c_size_t, POINTER(SpinorLayout))
 _declare("plaquette_operator_create", POINTER(Operator), Gauge, POINTER(Action), c_int)
 _declare("plaquette_operator_apply", Operator, c_void_p, c_void_p, c_size_t, POINTER(SpinorLayout), c_int)
+_declare("plaquette_vectors_create", POINTER(Vectors), Lattice, POINTER(VectorsOptions))
+_declare("plaquette_vectors_zero", Vectors)
+_declare("plaquette_vectors_fill", Vectors, POINTER(Source), Gauge, c_int)
+_declare("plaquette_vectors_fill_random", Vectors, c_uint64, c_uint64)
+_declare("plaquette_vectors_read", Vectors, c_void_p, c_size_t, POINTER(SpinorLayout))
+_declare("plaquette_vectors_write", Vectors, c_void_p, c_size_t, POINTER(SpinorLayout))
+_declare("plaquette_vectors_copy", Vectors, Vectors)
+_declare("plaquette_vectors_copy_columns", Vectors, c_int, Vectors, c_int, c_int)
+_declare("plaquette_vectors_scale", Vectors, c_void_p, c_int)
+_declare("plaquette_vectors_add", Vectors, c_void_p, c_int, Vectors)
+_declare("plaquette_vectors_rotate_by_gamma_5", Vectors)
+_declare("plaquette_vectors_dot", Vectors, Vectors, c_void_p, c_size_t)
+_declare("plaquette_vectors_norm2", Vectors, c_void_p, c_size_t)
+_declare("plaquette_solve_vectors", Solver, Vectors, Vectors, POINTER(Rule), POINTER(VectorSystem), c_void_p)
+_declare("plaquette_operator_apply_vectors", Operator, Vectors, Vectors, POINTER(OperatorForm))
+_declare("plaquette_propagator_of_vectors", POINTER(Propagator), Vectors)
 _declare("plaquette_overlap_create", POINTER(Overlap), Gauge, POINTER(OverlapOptions))
 _declare("plaquette_overlap_create_with_modes", POINTER(Overlap), Gauge, POINTER(OverlapOptions), *[POINTER(Modes)] * 3)
 _declare("plaquette_overlap_mode_count", Overlap, c_int, POINTER(c_int))
