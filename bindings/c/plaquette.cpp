@@ -569,6 +569,20 @@ int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, co
   });
 }
 
+int plaquette_gauge_copy(plaquette_gauge gauge, void* numbers, size_t length, const plaquette_link_layout* layout) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    if (numbers == nullptr) refuse("array for links: expected an address, found null");
+    const auto l = options_of(&there(layout, "link layout"), plaquette_link_layout{}, "link layout");
+    const api::link_layout where = layout_of(l, links->on());
+    if (choice<int>(l.number & ~PLAQUETTE_ON_DEVICE, 2, "type of numbers") == PLAQUETTE_SINGLE)
+      links->copy_to(std::span(static_cast<float*>(numbers), length), where);
+    else
+      links->copy_to(std::span(static_cast<double*>(numbers), length), where);
+    return api::code::success;
+  });
+}
+
 int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file) {
   return answer([&] {
     there(gauge, "gauge").key = 0;

@@ -160,6 +160,10 @@ PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, 
    them, are taken back to it: plaquette_gauge_remark says so. */
 PLAQUETTE_PUBLIC int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, const void* numbers,
                                             size_t length, const plaquette_link_layout* layout);
+/** Copies the links of this rank's box to an array, with the phases of the layout folded in. `length` is the number of reals
+   in the array. Refuses layouts as above. */
+PLAQUETTE_PUBLIC int plaquette_gauge_copy(plaquette_gauge gauge, void* numbers, size_t length,
+                                          const plaquette_link_layout* layout);
 /** Reads links of a file: NERSC, ILDG, SciDAC, MILC, openQCD. */
 PLAQUETTE_PUBLIC int plaquette_gauge_read(plaquette_gauge* gauge, plaquette_lattice lattice, const char* file);
 /** Returns the extents of the lattice of a file. */

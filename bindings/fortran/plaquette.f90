@@ -227,6 +227,13 @@ module plaquette
       integer(c_size_t), value :: length
       type(plaquette_link_layout), intent(in) :: layout
     end function
+    integer(c_int) function plaquette_gauge_copy(gauge, numbers, length, layout) bind(c)
+      import
+      type(plaquette_gauge), value :: gauge
+      complex(c_double_complex), intent(inout) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_link_layout), intent(in) :: layout
+    end function
     !> goes_on: c_funloc of a function with a c_ptr as its value argument, bind(c), that returns 0 to stop; c_null_funptr: none.
     integer(c_int) function plaquette_stop_function(goes_on, data) bind(c)
       import

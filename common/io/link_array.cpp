@@ -157,7 +157,41 @@ gauge_configuration links_of(const lattice_geometry& geometry, std::span<const R
   return links;
 }
 
+template <class Real>
+void put_links(std::span<Real> numbers, const gauge_configuration& links, const link_layout& layout,
+               const communicator& comm, const folded_phases& folded) {
+  const lattice_geometry& geometry = links.geometry();
+  on_all_ranks_or_none(comm, [&] {
+    require_credible_length("array for links", numbers.size(), sizeof(Real));
+    require_layout(layout, geometry, static_cast<std::int64_t>(numbers.size()));
+    require_phases(folded);
+  });
+#pragma omp parallel for schedule(static)
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate x = geometry.local_coordinate(site);
+    site_links here = links(x);
+    for (int mu = 0; mu < dimensions; ++mu)
+      if (const complex<double> phase = conj(inverse_phase(folded, geometry, x, mu));
+          phase != complex<double>{1.0, 0.0})
+        here[static_cast<std::size_t>(mu)] = phase * here[static_cast<std::size_t>(mu)];
+    for_each_element(layout, site, x, [&](int mu, int i, int j, std::int64_t place) {
+      const complex<double> number = here[static_cast<std::size_t>(mu)](i, j);
+      numbers[static_cast<std::size_t>(place)] = static_cast<Real>(number.re);
+      numbers[static_cast<std::size_t>(place + layout.imaginary)] = static_cast<Real>(number.im);
+    });
+  }
+}
+
 }  // namespace
+
+void export_links(std::span<double> numbers, const gauge_configuration& links, const link_layout& layout,
+                  const communicator& comm, const folded_phases& folded) {
+  put_links(numbers, links, layout, comm, folded);
+}
+void export_links(std::span<float> numbers, const gauge_configuration& links, const link_layout& layout,
+                  const communicator& comm, const folded_phases& folded) {
+  put_links(numbers, links, layout, comm, folded);
+}
 
 gauge_configuration import_links(const lattice_geometry& geometry, std::span<const double> numbers,
                                  const link_layout& layout, const communicator& comm, const folded_phases& folded,

@@ -63,4 +63,12 @@ gauge_configuration import_links(const lattice_geometry& geometry, std::span<con
                                  const link_layout& layout, const communicator& comm, const folded_phases& folded = {},
                                  std::string* remark = nullptr);
 
+/// Writes the links of a rank's box to an array, multiplied by the phases that `import_links` takes out of it. Numbers
+/// between those of the links stay. Throws input_error, on all ranks together, if the layout leaves the array or puts
+/// two numbers into one place. Collective.
+void export_links(std::span<double> numbers, const gauge_configuration& links, const link_layout& layout,
+                  const communicator& comm, const folded_phases& folded = {});
+void export_links(std::span<float> numbers, const gauge_configuration& links, const link_layout& layout,
+                  const communicator& comm, const folded_phases& folded = {});
+
 }  // namespace plaquette

@@ -153,6 +153,10 @@ TEST(GaugeField, IsTheSameFromAnyOrderOfItsNumbers) {
   });
   EXPECT_EQ(plq::gauge_field(lattice, backwards, layout).plaquette(), expected);
 
+  array back(backwards.size());
+  plq::gauge_field(lattice, dense_array(links), plq::link_layout::dense(small)).copy_to(back, layout);
+  EXPECT_EQ(back, backwards);
+
   // Even sites first, in structs of 80 reals whose links begin at the fifth.
   plq::link_layout structs = plq::link_layout::dense(small);
   std::vector<std::int64_t> places(512);

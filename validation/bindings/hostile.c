@@ -97,6 +97,18 @@ static void wrong_links(plaquette_lattice lattice) {
   REFUSED(plaquette_gauge_create(&gauge, lattice, u, (size_t)1 << 33, &wrong), "of 8589934592 reals");
   if (gauge.key != 0) ++failures, fprintf(stderr, "a refused gauge field left a handle\n");
   OK(plaquette_gauge_create(&gauge, lattice, u, (size_t)1 << 33, &layout));
+  double* const back = smooth_links();
+  memset(back, 0, sizeof *back * link_reals);
+  OK(plaquette_gauge_copy(gauge, back, link_reals, &layout));
+  if (memcmp(back, u, sizeof *back * link_reals) != 0) ++failures, fprintf(stderr, "other links came back\n");
+  wrong = layout, wrong.site[0] = 0;
+  REFUSED(plaquette_gauge_copy(gauge, back, link_reals, &wrong), "another one");
+  wrong = layout, wrong.number = 7;
+  REFUSED(plaquette_gauge_copy(gauge, back, link_reals, &wrong), "type of numbers");
+  REFUSED(plaquette_gauge_copy(gauge, back, link_reals - 1, &layout), "at least");
+  REFUSED(plaquette_gauge_copy(gauge, NULL, link_reals, &layout), "null");
+  REFUSED(plaquette_gauge_copy(gauge, back, link_reals, NULL), "null");
+  free(back);
   OK(plaquette_gauge_free(&gauge));
   const double kept = u[100 * 72];
   u[100 * 72] = NAN;

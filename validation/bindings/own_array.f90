@@ -21,6 +21,7 @@ program own_array
   integer(c_int), parameter :: extents(4) = [4, 4, 4, 8]
   ! t comes first here, and directions are arrays of their own.
   complex(c_double_complex), target :: u(8, 4, 4, 4, 3, 3, 4)
+  complex(c_double_complex), allocatable :: again(:, :, :, :, :, :, :)
   complex(c_double_complex), allocatable :: columns(:, :, :, :, :, :, :), back(:, :, :, :, :, :)
   type(plaquette_lattice) :: lattice
   type(plaquette_gauge) :: gauge, freed
@@ -67,6 +68,10 @@ program own_array
     call check(plaquette_gauge_file_extents(file, found))
     call require(all(found == extents), 'the file has the extents of the lattice')
   end if
+  allocate (again, source=u)
+  again = 0
+  call check(plaquette_gauge_copy(gauge, again, 2 * size(u, kind=c_size_t), layout))
+  call require(all(abs(again - u) <= 1e-15_c_double), 'the links come back as an array')
   action%mass = 0.2_c_double
   action%csw = 1
   rule%tolerance = 1e-12_c_double

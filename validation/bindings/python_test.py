@@ -109,6 +109,27 @@ class Calls(unittest.TestCase):
         single = plaquette.Gauge(self.lattice, self.array.astype(np.complex64))
         self.assertAlmostEqual(single.plaquette(), self.links.plaquette(), delta=4 * 2.0**-24)
 
+    def test_links_come_back_as_an_array(self):
+        np.testing.assert_array_equal(self.links.array(), self.array)
+        turned = self.links.array(axes="mxyztji")
+        np.testing.assert_array_equal(turned, self.array.transpose(4, 3, 2, 1, 0, 6, 5))
+        single = np.zeros(self.array.shape, np.complex64)
+        np.testing.assert_array_equal(self.links.array(single), self.array.astype(np.complex64))
+        every_second = np.zeros((*self.array.shape[:-1], 6), np.complex128)
+        self.links.array(every_second[..., ::2])
+        np.testing.assert_array_equal(every_second[..., ::2], self.array)
+        self.assertFalse(every_second[..., 1::2].any())
+        phases = {"boundary_phase": (1, 1, 1, -1), "staggered": True}
+        folded = self.links.array(**phases)
+        np.testing.assert_array_equal(folded[-1, ..., 3, :, :], -self.array[-1, ..., 3, :, :])
+        np.testing.assert_array_equal(folded[1, ..., 0, :, :], -self.array[1, ..., 0, :, :])
+        self.assertEqual(plaquette.Gauge(self.lattice, folded, **phases).plaquette(), self.links.plaquette())
+        for call in (lambda: self.links.array(single.real), lambda: self.links.array(self.array[1:].copy()),
+                     lambda: self.links.array(axes="tzyxmi"),
+                     lambda: self.links.array(np.broadcast_to(self.array[0], self.array.shape))):
+            with self.assertRaises(plaquette.PlaquetteError):
+                call()
+
     def test_a_file_has_the_same_links(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "links.ildg")

@@ -106,6 +106,47 @@ TEST(LinkArray, MayHaveGapsAndOtherOrdersOfDirections) {
   EXPECT_TRUE(same_links(import_links(geometry, parts, layout, world), links));
 }
 
+TEST(LinkArray, IsWrittenAsItIsRead) {
+  const auto world = communicator::world();
+  const lattice_geometry geometry = part(world);
+  const gauge_configuration links = cpu::random_configuration(geometry, 11, world);
+  for (const named_order& order : orders) {
+    const std::vector<double> expected = written(links, order.loops);
+    std::vector<double> array(expected.size());
+    export_links(array, links, dense_layout(geometry.local(), order.sites, order.directions, order.matrices), world);
+    EXPECT_EQ(array, expected) << order.loops;
+    std::vector<float> floats(expected.size());
+    export_links(floats, links, dense_layout(geometry.local(), order.sites, order.directions, order.matrices), world);
+    EXPECT_EQ(floats, std::vector<float>(expected.begin(), expected.end())) << order.loops;
+  }
+  // Phases are folded in again; gaps stay.
+  folded_phases folded;
+  folded.boundary[3] = {-1.0, 0.0};
+  folded.boundary[1] = {0.6, 0.8};
+  folded.staggered = true;
+  link_layout layout = dense_layout(geometry.local(), x_fastest, inner, row_major);
+  for (std::int64_t& stride : layout.site) stride = stride / 72 * 75;
+  layout.first = 2;
+  const auto size = static_cast<std::size_t>(75 * geometry.local_volume());
+  std::vector<double> array(size, -7.0);
+  export_links(array, links, layout, world, folded);
+  for (std::size_t i = 0; i < size; i += 75)
+    EXPECT_TRUE(array[i] == -7.0 && array[i + 1] == -7.0 && array[i + 2] != -7.0 && array[i + 74] == -7.0);
+  const gauge_configuration back = import_links(geometry, array, layout, world, folded);
+  double worst = 0.0;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    for (int mu = 0; mu < dimensions; ++mu)
+      for (int k = 0; k < 9; ++k) {
+        const auto at = static_cast<std::size_t>(mu);
+        const complex<double> off = back.at_site(site)[at](k / 3, k % 3) - links.at_site(site)[at](k / 3, k % 3);
+        worst = std::max(worst, norm2(off));
+      }
+  EXPECT_LE(worst, 1e-30);
+  EXPECT_NE(refusal(geometry, array, layout, world).find("SU(3)"), std::string::npos) << "the phases are in it";
+  layout.site[0] = 0;
+  EXPECT_THROW(export_links(array, links, layout, world), input_error);
+}
+
 TEST(LinkArray, IsRefusedWhereItsSizeOrItsStridesAreWrong) {
   const auto world = communicator::world();
   const lattice_geometry geometry = part(world);

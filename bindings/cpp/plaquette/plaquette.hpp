@@ -172,6 +172,12 @@ class gauge_field {
   /// Writes an ILDG file. An existing one is kept, and error(output_failed) thrown, unless `replace`.
   void write(const std::string& file, bool replace = false) const;
 
+  /// Copies the links of this rank's box to an array, with the phases of the layout folded in. Throws
+  /// error(unusable_input), on all ranks, if the layout leaves the array or puts two numbers into one place.
+  void copy_to(std::span<double> numbers, const link_layout& layout) const;
+  /// Does the same, rounded to single precision.
+  void copy_to(std::span<float> numbers, const link_layout& layout) const;
+
   const lattice& on() const { return lattice_; }  ///< returns their lattice
   /// Returns the sentence on links of double precision that were 1e-13 to 1e-10 off SU(3), as updates leave them, and
   /// were taken back; empty where there were none.

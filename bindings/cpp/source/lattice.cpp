@@ -121,21 +121,38 @@ std::int64_t lattice::local_volume() const { return state_->geometry.local_volum
 
 namespace {
 
-template <class Real>
-std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
-                                                   const link_layout& layout) {
-  array_on_host<const Real> array(numbers, layout.memory, on, 72, "array of links");
+plaquette::link_layout places_of(const link_layout& layout) {
   plaquette::link_layout where;
   where.first = layout.first;
   where.site = layout.site, where.direction = layout.direction;
   where.row = layout.row, where.column = layout.column, where.imaginary = layout.imaginary;
   where.places = layout.places;
+  return where;
+}
+
+folded_phases phases_of(const link_layout& layout) {
   folded_phases folded;
   for (std::size_t mu = 0; mu < 4; ++mu) folded.boundary[mu] = inner(layout.boundary_phase[mu]);
   folded.staggered = layout.staggered_phases;
+  return folded;
+}
+
+template <class Real>
+void copy_links(const lattice& on, std::span<Real> numbers, const gauge_configuration& links,
+                const link_layout& layout) {
+  array_on_host<Real> array(numbers, layout.memory, on, 72, "array for links");
+  export_links(array.get(), links, places_of(layout), on.get()->comm, phases_of(layout));
+  array.put();
+}
+
+template <class Real>
+std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
+                                                   const link_layout& layout) {
+  array_on_host<const Real> array(numbers, layout.memory, on, 72, "array of links");
   const lattice::state& here = *on.get();
   std::string remark;
-  gauge_configuration links = import_links(here.geometry, array.get(), where, here.comm, folded, &remark);
+  gauge_configuration links =
+      import_links(here.geometry, array.get(), places_of(layout), here.comm, phases_of(layout), &remark);
   return std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)),
                                                     remark);
 }
@@ -180,6 +197,12 @@ void gauge_field::write(const std::string& file, bool replace) const {
     options.plaquette = plaquette();
     write_ildg(file, *state_->links, lattice_.get()->comm, options);
   });
+}
+void gauge_field::copy_to(std::span<double> numbers, const link_layout& layout) const {
+  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->links, layout); });
+}
+void gauge_field::copy_to(std::span<float> numbers, const link_layout& layout) const {
+  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->links, layout); });
 }
 const std::string& gauge_field::remark() const { return state_->remark; }
 double gauge_field::plaquette() const {

@@ -292,6 +292,19 @@ def _strides(array: Given, axes: str, lengths: dict[str, int], what: str) -> tup
                                                                   zip(axes, array.strides)}
 
 
+def _links_in(array: Given, lattice: Lattice, axes: str, boundary_phase: Sequence[complex],
+              staggered: bool) -> tuple[Any, int, Any]:
+    if array.dtype not in (np.complex128, np.complex64):
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {array.dtype}")
+    address, length, first, step = _strides(array, axes, dict(zip("xyzt", lattice.local), m=4, i=3, j=3), "links")
+    return address, length, _c.LinkLayout(
+        number=int(array.dtype == np.complex64) + _c.ON_DEVICE * array.on_device,
+        staggered=_values.flag(staggered, "staggered"), first=first,
+        site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
+        direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"], column=step["j"],
+        imaginary=1, boundary_phase=_pairs(boundary_phase))
+
+
 class Gauge(_Object):
     """Links in SU(3). `axes` names the axes of the array; `boundary_phase` and `staggered` are phases that are in the
     array's links and are taken out of them."""
@@ -300,20 +313,28 @@ class Gauge(_Object):
     def __init__(self, lattice: Lattice, links: Any, axes: str = "tzyxmij",
                  boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False):
         _values.instance(lattice, Lattice, "lattice")
-        links = given(links, "links")
-        if links.dtype not in (np.complex128, np.complex64):
-            raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {links.dtype}")
-        lengths = dict(zip("xyzt", lattice.local), m=4, i=3, j=3)
-        address, length, first, step = _strides(links, axes, lengths, "links")
-        layout = _c.LinkLayout(number=int(links.dtype == np.complex64) + _c.ON_DEVICE * links.on_device, staggered=_values.flag(staggered, "staggered"), first=first,
-                               site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
-                               direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"],
-                               column=step["j"], imaginary=1, boundary_phase=_pairs(boundary_phase))
+        address, length, layout = _links_in(given(links, "links"), lattice, axes, boundary_phase, staggered)
         self.lattice = lattice
         self._handle = _c.Gauge()
         _c.call("plaquette_gauge_create", ctypes.byref(self._handle), lattice._handle, address, length,
                 ctypes.byref(layout))
         self._say_remark()
+
+    def array(self, out: Any = None, axes: str = "tzyxmij", boundary_phase: Sequence[complex] = (1, 1, 1, 1),
+              staggered: bool = False) -> Any:
+        """Returns the links of this rank as an array of complex128, or puts them into one of complex128 or complex64. These
+        phases are folded into them."""
+        if out is None:
+            lengths = dict(zip("xyzt", self.lattice.local), m=4, i=3, j=3)
+            if sorted(_values.letters(axes)) != sorted(lengths):
+                _values.refuse("axes", f"the letters {''.join(lengths)} in any order", axes)
+            out = np.empty([lengths[axis] for axis in axes], np.complex128)
+        to = given(out, "array for links")
+        if not to.writeable:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, "array for links: expected one that can be written")
+        address, length, layout = _links_in(to, self.lattice, axes, boundary_phase, staggered)
+        _c.call("plaquette_gauge_copy", self._handle, address, length, ctypes.byref(layout))
+        return out
 
     @classmethod
     def read(cls, file: str, lattice: Lattice | None = None) -> "Gauge":

@@ -207,6 +207,7 @@ _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(Lattic
 _declare("plaquette_lattice_create_reproducible", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_box", Lattice, c_int * 4, c_int * 4)
 _declare("plaquette_gauge_create", POINTER(Gauge), Lattice, c_void_p, c_size_t, POINTER(LinkLayout))
+_declare("plaquette_gauge_copy", Gauge, c_void_p, c_size_t, POINTER(LinkLayout))
 _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
 _declare("plaquette_gauge_file_extents", c_char_p, c_int * 4)
 _declare("plaquette_gauge_write", Gauge, c_char_p, c_int)
