@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 
 #include "common/app/parse.hpp"
@@ -86,16 +87,49 @@ std::string nearest_word(const std::string& mistyped, const std::vector<std::str
   return best;
 }
 
+std::string shown(const json_document& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return std::isfinite(value.get<double>()) ? fmt::format("{}", value.get<double>()) : "";
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const json_document& one : value) text += (text.empty() ? "" : ",") + shown(one);
+  return text;
+}
+
+namespace {
+/// What the table has of an option.
+struct row {
+  std::string option, type, section, help, key{};
+  bool of_all = false, is_reported = false;
+  std::function<json_document()> value{};  ///< of the variable; empty: the row has several
+  json_document reported = nullptr;        ///< in place of `value`, unless null
+};
+}  // namespace
+
 struct command_line::implementation {
   CLI::App app;
+  std::vector<row> rows{};
+  bool of_all = false, reports = false;
   std::string section = "Options", examples{};
-  std::vector<std::function<void()>> rules{};  ///< each throws input_error where it is broken
+  /// Each throws input_error if it is broken. Contradictions are refused before what is missing.
+  std::vector<std::function<void()>> rules_of_values{}, rules_of_effect{}, rules_of_need{};
 
-  CLI::Option* declare(const std::string& option, const std::string& type, const std::string& shown_default,
-                       std::function<void(const std::string&)> read, const std::string& help) {
-    auto* added = app.add_option_function<std::string>(option, std::move(read), help);
-    added->type_name(type)->default_str(shown_default)->group(section);
-    return added;
+  void add_row(const std::string& option, const std::string& type, const std::string& help,
+               std::function<json_document()> value) {
+    rows.push_back({.option = option, .type = type, .section = section, .help = help});
+    rows.back().of_all = of_all;
+    rows.back().value = std::move(value);
+    if (!reports || !rows.back().value) return;
+    rows.back().is_reported = true;
+    rows.back().key = option.substr(2);
+    std::ranges::replace(rows.back().key, '-', '_');
+  }
+
+  row& find(const std::string& option) {
+    const auto found = std::ranges::find(rows, option, &row::option);
+    if (found == rows.end()) throw std::logic_error(option + " is not declared");
+    return *found;
   }
 };
 
@@ -108,63 +142,92 @@ command_line::command_line(const std::string& name, const std::string& summary)
   const build_record build = build_information();
   app.set_version_flag(
       "--version", name + ' ' + build.version + " (revision " + build.revision + (build.dirty ? ", changed)" : ")"));
+  app.add_flag_callback("--help-json", [this] { throw help_requested{rows().dump(1) + '\n'}; })->group("");
   app.get_formatter()->column_width(description_column);
 }
 
 command_line::~command_line() = default;
 
-void command_line::section(const std::string& title) { implementation_->section = title; }
+void command_line::section(const std::string& title, bool of_all) {
+  implementation_->section = title;
+  implementation_->of_all = of_all;
+}
 
-void command_line::flag(const std::string& option, bool& value, const std::string& help) {
+option_row command_line::bound(const std::string& option, const std::string& type, const std::string& shown_default,
+                               std::function<void(const std::string&, const std::string&)> read,
+                               std::function<json_document()> value, const std::string& help) {
+  implementation_->app
+      .add_option_function<std::string>(
+          option, [read = std::move(read), option](const std::string& t) { read(t, option); }, help)
+      ->type_name(type)
+      ->default_str(shown_default)
+      ->group(implementation_->section);
+  implementation_->add_row(option, type, help, std::move(value));
+  return {*this, option};
+}
+
+option_row command_line::custom(const std::string& option, const std::string& type, const std::string& shown_default,
+                                std::function<void(const std::string&, const std::string&)> read,
+                                const std::string& help) {
+  return bound(option, type, shown_default, std::move(read), {}, help);
+}
+
+option_row command_line::flag(const std::string& option, bool& value, const std::string& help) {
   implementation_->app.add_flag(option, value, help)->group(implementation_->section)->disable_flag_override();
+  implementation_->add_row(option, "", help, [&value] { return json_document(value); });
+  return {*this, option};
 }
 
-void command_line::text(const std::string& option, std::string& value, const std::string& type,
-                        const std::string& help) {
-  implementation_->declare(
-      option, type, value,
-      [&value, option, type](const std::string& t) {
-        if (t.empty()) throw input_error(option + ": expected a text, found nothing");
-        if (t == standard_output_name && option != "--json" && (type.starts_with("FILE") || type.starts_with("PREFIX")))
-          throw input_error(option + ": expected the name of a file, found '-' (only a report goes to standard " +
+option_row command_line::text(const std::string& option, std::string& value, const std::string& type,
+                              const std::string& help) {
+  return this->value(
+      option, value, type,
+      [type](const std::string& t, const std::string& name) {
+        if (t.empty()) throw input_error(name + ": expected a text, found nothing");
+        if (t == standard_output_name && name != "--json" && (type.starts_with("FILE") || type.starts_with("PREFIX")))
+          throw input_error(name + ": expected the name of a file, found '-' (only a report goes to standard " +
                             "output, with --json -)");
-        value = t;
+        return t;
       },
       help);
 }
 
-void command_line::real(const std::string& option, double& value, const std::string& help, const real_range& range) {
-  implementation_->declare(
-      option, "NUMBER", std::isfinite(value) ? fmt::format("{}", value) : "",
-      [&value, option, range](const std::string& t) { value = parse_real(t, option, range); }, help);
+option_row command_line::real(const std::string& option, double& value, const std::string& help,
+                              const real_range& range) {
+  return this->value(
+      option, value, "NUMBER",
+      [range](const std::string& t, const std::string& name) { return parse_real(t, name, range); }, help);
 }
 
-void command_line::integer(const std::string& option, int& value, const std::string& help, int lowest, int highest) {
-  implementation_->declare(
-      option, "INTEGER", std::to_string(value),
-      [&value, option, lowest, highest](const std::string& t) {
-        value = static_cast<int>(parse_integer(t, option, lowest, highest));
+option_row command_line::integer(const std::string& option, int& value, const std::string& help, int lowest,
+                                 int highest) {
+  return this->value(
+      option, value, "INTEGER",
+      [lowest, highest](const std::string& t, const std::string& name) {
+        return static_cast<int>(parse_integer(t, name, lowest, highest));
       },
       help);
 }
 
-void command_line::choice(const std::string& option, std::string& value, const std::vector<std::string>& words,
-                          const std::string& help) {
-  implementation_->declare(
-      option, joined(words, "|"), value,
-      [&value, option, words](const std::string& t) {
-        if (std::ranges::find(words, t) == words.end())
-          throw input_error(
-              fmt::format("{}: expected one of {}, found '{}'", option, joined(words, ", "), printable(t)));
-        value = t;
+option_row command_line::choice_of(const std::string& option, std::vector<std::string> words,
+                                   std::function<std::string()> word, std::function<void(std::size_t)> take,
+                                   const std::string& help) {
+  const std::string type = joined(words, "|"), usual = word();
+  return bound(
+      option, type, usual,
+      [words = std::move(words), take = std::move(take)](const std::string& t, const std::string& name) {
+        const auto found = std::ranges::find(words, t);
+        if (found == words.end())
+          throw input_error(fmt::format("{}: expected one of {}, found '{}'", name, joined(words, ", "), printable(t)));
+        take(static_cast<std::size_t>(found - words.begin()));
       },
-      help);
+      [word = std::move(word)] { return json_document(word()); }, help);
 }
 
-void command_line::custom(const std::string& option, const std::string& type, const std::string& shown_default,
-                          std::function<void(const std::string&, const std::string&)> read, const std::string& help) {
-  implementation_->declare(
-      option, type, shown_default, [read = std::move(read), option](const std::string& t) { read(t, option); }, help);
+option_row command_line::choice(const std::string& option, std::string& value, const std::vector<std::string>& words,
+                                const std::string& help) {
+  return choice_of(
+      option, words, [&value] { return value; }, [&value, words](std::size_t i) { value = words[i]; }, help);
 }
 
 void command_line::exclude(const std::string& one, const std::string& other) {
@@ -172,7 +235,7 @@ void command_line::exclude(const std::string& one, const std::string& other) {
 }
 
 void command_line::needs(const std::string& option, const std::string& other) {
-  implementation_->rules.emplace_back([this, option, other] {
+  implementation_->rules_of_need.emplace_back([this, option, other] {
     if (given(option) && !given(other.substr(0, other.find(' '))))
       throw input_error(fmt::format("{}: expected {} with it, found none", option, other));
   });
@@ -180,15 +243,22 @@ void command_line::needs(const std::string& option, const std::string& other) {
 
 void command_line::needs_value(const std::string& option, const std::string& other, const std::string& expected,
                                const std::string& value) {
-  implementation_->rules.emplace_back([this, option, other, expected, &value] {
+  implementation_->rules_of_values.emplace_back([this, option, other, expected, &value] {
     if (given(option) && value != expected)
       throw input_error(fmt::format("{}: expected {} {} with it, found {}", option, other, expected, value));
   });
 }
 
+void command_line::needs_value(const std::string& option, const std::string& other, const std::string& expected) {
+  implementation_->rules_of_values.emplace_back([this, option, other, expected] {
+    if (const std::string found = shown(implementation_->find(other).value()); given(option) && found != expected)
+      throw input_error(fmt::format("{}: expected {} {} with it, found {}", option, other, expected, found));
+  });
+}
+
 void command_line::no_effect_with(const std::string& other, const std::vector<std::string>& options,
                                   const std::string& why) {
-  implementation_->rules.emplace_back([this, other, options, why] {
+  implementation_->rules_of_effect.emplace_back([this, other, options, why] {
     for (const std::string& option : options)
       if (given(option) && given(other))
         throw input_error(
@@ -204,6 +274,44 @@ void command_line::examples(const std::vector<std::string>& lines) {
 
 void command_line::show_default(const std::string& option, const std::string& text) {
   implementation_->app.get_option(option)->default_str(text);
+}
+
+void command_line::reports(bool each) { implementation_->reports = each; }
+
+void command_line::report(const std::string& option, const std::string& key, bool if_true) {
+  row& of = implementation_->find(option);
+  of.key = key;
+  of.is_reported = if_true;
+}
+
+void command_line::report(const std::string& option, const std::string& key, json_document value, bool if_true) {
+  report(option, key, if_true);
+  implementation_->find(option).reported = std::move(value);
+}
+
+json_document command_line::parameters() const {
+  json_document all = json_document::object();
+  for (const row& one : implementation_->rows) {
+    if (!one.is_reported) continue;
+    const std::size_t dot = one.key.find('.');
+    json_document& place =
+        dot == std::string::npos ? all[one.key] : all[one.key.substr(0, dot)][one.key.substr(dot + 1)];
+    place = one.reported.is_null() ? one.value() : one.reported;
+  }
+  return all;
+}
+
+json_document command_line::rows() const {
+  json_document all = json_document::array();
+  for (const row& one : implementation_->rows)
+    all.push_back({{"section", one.section},
+                   {"of_all_programs", one.of_all},
+                   {"option", one.option},
+                   {"type", one.type},
+                   {"default", implementation_->app.get_option(one.option)->get_default_str()},
+                   {"help", one.help},
+                   {"key", one.key}});
+  return all;
 }
 
 void command_line::footer(const std::string& text) { implementation_->app.footer(text); }
@@ -238,7 +346,9 @@ void command_line::parse(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& refused) {
     throw input_error(std::string(refused.what()) + " (--help lists the options)");
   }
-  for (const auto& holds : implementation_->rules) holds();
+  for (const auto* rules :
+       {&implementation_->rules_of_values, &implementation_->rules_of_effect, &implementation_->rules_of_need})
+    for (const auto& holds : *rules) holds();
 }
 
 bool command_line::given(const std::string& option) const {

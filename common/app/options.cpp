@@ -35,23 +35,27 @@ complex<double> phase_of_angle(double angle) {
 namespace {
 
 void declare_tuning(command_line& line, shared_options& options) {
+  const bool on_gpu = options.device == "gpu";
   line.choice("--tune", options.tune, {"off", "on", "force"},
               "On a GPU: how each kernel is launched. As it comes; the fastest way, which is measured at its first use "
-              "and remembered; the same, measured again. Results do not depend on it");
+              "and remembered; the same, measured again. Results do not depend on it")
+      .reported("tune", on_gpu);
   line.text("--tune-file", options.tune_file, "FILE",
             "Where that is remembered (not given: PLAQUETTE_TUNING_FILE, else the user's cache)");
   line.custom(
-      "--protocol-seconds", "IDLE,RUNNING", "2,1.5",
-      [&options](const std::string& text, const std::string& option) {
-        const auto seconds = parse_real_list(text, option, 2);
-        for (const double s : seconds)
-          if (!(s >= 0.0 && s <= 3600.0))
-            throw input_error(
-                fmt::format("{}: expected two numbers from 0 to 3600, found '{}'", option, printable(text)));
-        options.idle_seconds = seconds[0];
-        options.running_seconds = seconds[1];
-      },
-      "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for tests");
+          "--protocol-seconds", "IDLE,RUNNING", "2,1.5",
+          [&options](const std::string& text, const std::string& option) {
+            const auto seconds = parse_real_list(text, option, 2);
+            for (const double s : seconds)
+              if (!(s >= 0.0 && s <= 3600.0))
+                throw input_error(
+                    fmt::format("{}: expected two numbers from 0 to 3600, found '{}'", option, printable(text)));
+            options.idle_seconds = seconds[0];
+            options.running_seconds = seconds[1];
+          },
+          "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for "
+          "tests")
+      .reported_as("protocol_seconds", {options.idle_seconds, options.running_seconds}, on_gpu);
 }
 
 }  // namespace
@@ -63,17 +67,19 @@ void declare_device(command_line& line, shared_options& options) {
 
 void declare_planned_device(command_line& line, shared_options& options) {
   line.custom(
-      "--device", "cpu|gpu[:CARD|:REPORT]", options.device,
-      [&options](const std::string& text, const std::string& option) {
-        const auto colon = text.find(':');
-        options.device = text.substr(0, colon);
-        options.card = colon == std::string::npos ? "" : text.substr(colon + 1);
-        if ((options.device != "cpu" && options.device != "gpu") ||
-            (colon != std::string::npos && options.card.empty()))
-          throw input_error(fmt::format("{}: expected one of cpu, gpu, found '{}'", option, printable(text)));
-      },
-      "What the operators run on. With --dryrun: a card whose speed is known (H100, H200), or a report of `plaquette "
-      "bench`, which seconds are taken from");
+          "--device", "cpu|gpu[:CARD|:REPORT]", options.device,
+          [&options](const std::string& text, const std::string& option) {
+            const auto colon = text.find(':');
+            options.device = text.substr(0, colon);
+            options.card = colon == std::string::npos ? "" : text.substr(colon + 1);
+            if ((options.device != "cpu" && options.device != "gpu") ||
+                (colon != std::string::npos && options.card.empty()))
+              throw input_error(fmt::format("{}: expected one of cpu, gpu, found '{}'", option, printable(text)));
+          },
+          "What the operators run on. With --dryrun: a card whose speed is known (H100, H200), or a report of "
+          "`plaquette "
+          "bench`, which seconds are taken from")
+      .reported_as("device", options.device);
   line.integer("--ranks", options.planned_ranks, "With --dryrun: how many ranks there would be; none is started", 1,
                1 << 20);
   declare_tuning(line, options);
@@ -89,19 +95,23 @@ void require_plan_sense(const shared_options& options) {
 }
 
 void declare_several_gpus(command_line& line, shared_options& options) {
+  const bool on_gpu = options.device == "gpu";
   line.choice("--halo", options.halo, {"auto", "staged", "peer", "mpi", "nccl"},
               "How faces get from GPU to GPU: the fastest way that there is; through the memory of the hosts; written "
-              "straight into the neighbour's memory, inside a host; by an MPI that takes memory of GPUs; by NCCL");
+              "straight into the neighbour's memory, inside a host; by an MPI that takes memory of GPUs; by NCCL")
+      .reported("halo", on_gpu);
   line.choice("--wait", options.wait, {"spin", "block"},
               "How a rank waits for its GPU and for messages: asking all the time, which takes a core of its own, or "
-              "asleep");
+              "asleep")
+      .reported("wait", on_gpu);
 }
 
-void declare_stall_timeout(command_line& line, shared_options& options) {
-  line.real("--stall-timeout", options.stall_timeout,
-            "Of several ranks: seconds without progress after which a rank says what it waits for and the run ends; 0: "
-            "never",
-            {0.0, 86400.0});
+option_row declare_stall_timeout(command_line& line, shared_options& options) {
+  return line.real(
+      "--stall-timeout", options.stall_timeout,
+      "Of several ranks: seconds without progress after which a rank says what it waits for and the run ends; 0: "
+      "never",
+      {0.0, 86400.0});
 }
 
 void require_device_sense(const command_line& line, const shared_options& options) {
@@ -132,42 +142,50 @@ bool shared_option_set::has(const std::string& option) const {
   return std::ranges::find(left_out_, option) == left_out_.end();
 }
 
+void declare_lattice(command_line& line, shared_options& options, const std::string& help) {
+  line.custom(
+          "--lattice", "XxYxZxT", to_string(options.lattice),
+          [&options](const std::string& text, const std::string& option) {
+            options.lattice = parse_extents(text, option);
+            options.lattice_given = true;
+          },
+          help)
+      .reported_as("lattice", options.lattice);
+  line.custom(
+          "--grid", "XxYxZxT|auto", "auto",
+          [&options](const std::string& text, const std::string& option) {
+            if (text != "auto") options.grid = parse_extents(text, option);
+          },
+          "Process grid; auto is the one of smallest surface for the ranks that there are")
+      .reported_as("grid", options.grid.value_or(extents{}));
+}
+
+void declare_threads(command_line& line, shared_options& options) {
+  line.integer("--threads", options.threads,
+               "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+}
+
 void shared_option_set::declare_lattice_and_machine() {
-  line_.section("Lattice and machine");
-  if (has("lattice")) {
-    line_.custom(
-        "--lattice", "XxYxZxT", to_string(options_.lattice),
-        [this](const std::string& text, const std::string& option) {
-          options_.lattice = parse_extents(text, option);
-          options_.lattice_given = true;
-        },
-        "Extents of the lattice, all even");
-    line_.custom(
-        "--grid", "XxYxZxT|auto", "auto",
-        [this](const std::string& text, const std::string& option) {
-          if (text != "auto") options_.grid = parse_extents(text, option);
-        },
-        "Process grid; auto is the one of smallest surface for the ranks that there are");
-  }
+  line_.section("Lattice and machine", true);
+  if (has("lattice")) declare_lattice(line_, options_);
   declare_planned_device(line_, options_);
   declare_several_gpus(line_, options_);
-  declare_stall_timeout(line_, options_);
-  line_.choice("--overlap", overlap_, {"on", "off"}, "Faces travel while the interior is computed, or before it");
+  declare_stall_timeout(line_, options_).reported("stall_timeout", options_.device == "gpu");
+  line_
+      .choice("--overlap", options_.overlap, {{"on", true}, {"off", false}},
+              "Faces travel while the interior is computed, or before it")
+      .reported("overlap");
   if (has("--precision"))
     line_.choice("--precision", options_.precision, {"double", "single"}, "Of the fields of the solve");
-  line_.integer("--threads", options_.threads,
-                "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+  declare_threads(line_, options_);
 }
 
-void shared_option_set::declare_seed() {
-  line_.custom(
-      "--seed", "INTEGER", std::to_string(options_.seed),
-      [this](const std::string& text, const std::string& option) { options_.seed = parse_unsigned(text, option); },
-      "Of all random numbers");
+void declare_seed(command_line& line, shared_options& options) {
+  line.value("--seed", options.seed, "INTEGER", parse_unsigned, "Of all random numbers").reported("seed");
 }
 
-void declare_reunitarise(command_line& line, shared_options& options) {
-  line.flag(
+option_row declare_reunitarise(command_line& line, shared_options& options) {
+  return line.flag(
       "--reunitarise", options.reunitarise,
       "Put links of a file back into SU(3) that are up to 1e-6 off it (1e-3 in single precision); the report says "
       "how many were, and how far");
@@ -186,53 +204,77 @@ void require_mass_of_file(const command_line& line, const gauge_choice& gauge) {
 }
 
 void shared_option_set::declare_gauge() {
-  line_.section("Gauge configuration");
-  line_.custom(
-      "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS[:CELL[:EPS]]]", options_.gauge.describe(),
-      [this](const std::string& text, const std::string& option) { options_.gauge = parse_gauge_choice(text, option); },
-      "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or made "
-      "here. CELL (XxYxZxT): the heat bath is that of a cell, which is repeated; each link is then multiplied by one "
-      "near 1 (as those of weak:EPS, 0.02)");
-  declare_reunitarise(line_, options_);
+  line_.section("Gauge configuration", true);
+  line_
+      .custom(
+          "--gauge", "FILE|unit|random|weak:EPS|heatbath:BETA[:SWEEPS[:CELL[:EPS]]]", options_.gauge.describe(),
+          [this](const std::string& text, const std::string& option) {
+            options_.gauge = parse_gauge_choice(text, option);
+          },
+          "Where the links come from: a file (NERSC, ILDG, MILC, ...: its format is recognised by its content), or "
+          "made "
+          "here. CELL (XxYxZxT): the heat bath is that of a cell, which is repeated; each link is then multiplied by "
+          "one "
+          "near 1 (as those of weak:EPS, 0.02)")
+      .reported_as("gauge", options_.gauge.describe());
+  declare_reunitarise(line_, options_).reported("reunitarise", options_.reunitarise);
   line_.real("--gauge-anisotropy", options_.gauge_anisotropy, "xi_g of the heat bath's action", real_range::positive());
-  line_.integer("--stout-steps", options_.stout.steps, "Steps of stout smearing of the links, wherever they come from",
-                0, 1000);
-  line_.real("--stout-rho", options_.stout.rho, "Weight of the staples in a step", {0.0, 1.0});
-  line_.flag("--stout-spatial", options_.stout.spatial, "Smear spatial links only, with spatial staples");
-  for (const char* option : {"--stout-rho", "--stout-spatial"}) line_.needs(option, "--stout-steps N");
-  declare_seed();
+  stout_smearing& stout = options_.stout;
+  const bool smears = stout.steps > 0;
+  line_.integer("--stout-steps", stout.steps, "Steps of stout smearing of the links, wherever they come from", 0, 1000)
+      .reported("stout.steps", smears);
+  line_.real("--stout-rho", stout.rho, "Weight of the staples in a step", {0.0, 1.0})
+      .needs("--stout-steps N")
+      .reported("stout.rho", smears);
+  line_.flag("--stout-spatial", stout.spatial, "Smear spatial links only, with spatial staples")
+      .needs("--stout-steps N")
+      .reported("stout.spatial", smears);
+  declare_seed(line_, options_);
+}
+
+option_row declare_boundary(command_line& line, action_options& action) {
+  line.choice("--time-bc", action.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
+  return line
+      .custom(
+          "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
+          [&action](const std::string& text, const std::string& option) {
+            const auto angles = parse_real_list(text, option, dimensions);
+            action.boundary_angles.emplace();
+            std::ranges::copy(angles, action.boundary_angles->begin());
+          },
+          "Phases at the boundaries in units of pi, instead of --time-bc")
+      .excludes("--time-bc");
 }
 
 void shared_option_set::declare_action() {
-  line_.section("Fermion action");
-  line_.real("--mass", action_.mass, "Bare quark mass m in lattice units");
-  line_.real("--kappa", action_.kappa, "1 / (2 (1 + 3 nu/xi0 + m)), instead of --mass", real_range::positive());
-  line_.exclude("--mass", "--kappa");
+  const fermion_action& made = options_.action;  // of the options below, and of a class
+  json_document phases = json_document::array();
+  for (const auto& phase : made.boundary_phase) phases.push_back({phase.re, phase.im});
+  line_.section("Fermion action", true);
+  line_.real("--mass", action_.mass, "Bare quark mass m in lattice units").reported_as("mass", made.mass);
+  line_.real("--kappa", action_.kappa, "1 / (2 (1 + 3 nu/xi0 + m)), instead of --mass", real_range::positive())
+      .excludes("--mass")
+      .reported_as("kappa", made.kappa());
   line_.real("--csw", action_.csw, "Clover coefficient, both c_R and c_T; 0 is the Wilson action");
-  line_.real("--anisotropy", action_.anisotropy, "xi0 of the fermion action", real_range::positive());
-  line_.real("--nu", action_.nu, "Ratio of bare quark parameters", real_range::positive());
-  line_.real("--clover-spatial", action_.clover_spatial,
-             "c_R, in place of csw for the spatial planes, which have c_R/xi0");
-  line_.real("--clover-temporal", action_.clover_temporal, "c_T, in place of csw for the planes with time");
-  line_.choice("--time-bc", action_.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
-  line_.custom(
-      "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
-      [this](const std::string& text, const std::string& option) {
-        const auto angles = parse_real_list(text, option, dimensions);
-        action_.boundary_angles.emplace();
-        std::ranges::copy(angles, action_.boundary_angles->begin());
-      },
-      "Phases at the boundaries in units of pi, instead of --time-bc");
-  line_.exclude("--time-bc", "--boundary-angles");
+  line_.real("--anisotropy", action_.anisotropy, "xi0 of the fermion action", real_range::positive())
+      .reported_as("anisotropy", made.anisotropy);
+  line_.real("--nu", action_.nu, "Ratio of bare quark parameters", real_range::positive()).reported_as("nu", made.nu);
+  line_
+      .real("--clover-spatial", action_.clover_spatial,
+            "c_R, in place of csw for the spatial planes, which have c_R/xi0")
+      .reported_as("clover_spatial", made.clover_spatial);
+  line_.real("--clover-temporal", action_.clover_temporal, "c_T, in place of csw for the planes with time")
+      .reported_as("clover_temporal", made.clover_temporal);
+  declare_boundary(line_, action_).reported_as("boundary_phases", phases);
 }
 
 void shared_option_set::declare_output() {
-  line_.section("Run and output");
+  line_.section("Run and output", true);
   if (has("--tol"))
     line_.real("--tol", options_.tolerance,
                "Relative residual to reach, below 1; 0: the app's default for the precision",
                {.lowest = 0.0, .highest = 1.0, .without_highest = true});
-  if (!has("gauge") && has("--seed")) declare_seed();
+  if (!has("gauge") && has("--seed")) declare_seed(line_, options_);
   if (has("--rhs")) line_.integer("--rhs", options_.rhs, "Right-hand sides", 1, 4096);
   if (has("--check"))
     line_.flag("--check", options_.check, "Compare the operators with the textbook's on random input first");
@@ -252,7 +294,6 @@ shared_options shared_option_set::collected() const {
   require_reunitarise_sense(options_);
   shared_options result = options_;
   result.action = make_action(action_);
-  result.overlap = overlap_ == "on";
   if (line_.given("--csw") && line_.given("--clover-spatial") && line_.given("--clover-temporal"))
     throw input_error(
         "--csw has no effect together with --clover-spatial and --clover-temporal: give two of the three");
@@ -297,31 +338,12 @@ json_document stout_parameters(const stout_smearing& smearing) {
 }
 
 json_document shared_parameters(const shared_options& options, const lattice_geometry& geometry) {
-  const fermion_action& action = options.action;
-  json_document phases = json_document::array();
-  for (const auto& phase : action.boundary_phase) phases.push_back({phase.re, phase.im});
-  json_document parameters{{"lattice", geometry.global()},
-                           {"grid", geometry.grid()},
-                           {"device", options.device},
-                           {"gauge", options.gauge.describe()},
-                           {"seed", options.seed},
-                           {"mass", action.mass},
-                           {"kappa", action.kappa()},
-                           {"clover_spatial", action.clover_spatial},
-                           {"clover_temporal", action.clover_temporal},
-                           {"anisotropy", action.anisotropy},
-                           {"nu", action.nu},
-                           {"boundary_phases", phases}};
-  if (options.reunitarise) parameters["reunitarise"] = true;
-  if (options.stout.steps > 0) parameters["stout"] = stout_parameters(options.stout);
-  parameters["overlap"] = options.overlap ? "on" : "off";
-  if (options.device == "gpu")
-    parameters.update({{"tune", options.tune},
-                       {"protocol_seconds", {options.idle_seconds, options.running_seconds}},
-                       {"halo", options.halo},
-                       {"wait", options.wait},
-                       {"stall_timeout", options.stall_timeout}});
-  return parameters;
+  shared_options used = options;
+  used.lattice = geometry.global();
+  used.grid = geometry.grid();
+  command_line line;
+  const shared_option_set rows(line, used);
+  return line.parameters();
 }
 
 }  // namespace plaquette

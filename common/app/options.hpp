@@ -19,6 +19,7 @@
 namespace plaquette {
 
 class command_line;
+class option_row;
 
 /// What every mini-app is told.
 struct shared_options {
@@ -71,12 +72,21 @@ void declare_device(command_line& line, shared_options& options);
 void declare_planned_device(command_line& line, shared_options& options);
 /// After command_line::parse. Throws input_error where a card is named and nothing is planned.
 void require_plan_sense(const shared_options& options);
+/// Declares --lattice and --grid.
+void declare_lattice(command_line& line, shared_options& options,
+                     const std::string& help = "Extents of the lattice, all even");
+/// Declares --threads.
+void declare_threads(command_line& line, shared_options& options);
+/// Declares --seed.
+void declare_seed(command_line& line, shared_options& options);
+/// Declares --time-bc and --boundary-angles; returns the row of the latter.
+option_row declare_boundary(command_line& line, action_options& action);
 /// Declares --halo and --wait.
 void declare_several_gpus(command_line& line, shared_options& options);
-/// Declares --stall-timeout.
-void declare_stall_timeout(command_line& line, shared_options& options);
-/// Declares --reunitarise.
-void declare_reunitarise(command_line& line, shared_options& options);
+/// Declares --stall-timeout; returns its row.
+option_row declare_stall_timeout(command_line& line, shared_options& options);
+/// Declares --reunitarise; returns its row.
+option_row declare_reunitarise(command_line& line, shared_options& options);
 /// After command_line::parse. Throws input_error where --reunitarise is given and no file is read.
 void require_reunitarise_sense(const shared_options& options);
 /// After command_line::parse. Throws input_error where an option is about GPUs and none is to be used.
@@ -99,7 +109,6 @@ class shared_option_set {
 
  private:
   void declare_lattice_and_machine();
-  void declare_seed();
   void declare_gauge();
   void declare_action();
   void declare_output();
@@ -110,7 +119,6 @@ class shared_option_set {
   shared_options options_;
   action_options action_;
   std::vector<std::string> left_out_;
-  std::string overlap_ = "on";
 };
 
 /// Returns M's parameters from the options; mass and kappa are alternatives, and csw stands for both clover

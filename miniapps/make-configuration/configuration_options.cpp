@@ -13,62 +13,51 @@ namespace {
 
 constexpr int most_sweeps = 100'000'000;
 
-void declare_lattice(command_line& line, shared_options& shared) {
+void declare_machine(command_line& line, shared_options& shared) {
   line.section("Lattice and machine");
-  line.custom(
-      "--lattice", "XxYxZxT", to_string(shared.lattice),
-      [&shared](const std::string& text, const std::string& option) {
-        shared.lattice = parse_extents(text, option);
-        shared.lattice_given = true;
-      },
-      "Extents of the lattice, all even; of a file given to --start, its own");
-  line.custom(
-      "--grid", "XxYxZxT|auto", "auto",
-      [&shared](const std::string& text, const std::string& option) {
-        if (text != "auto") shared.grid = parse_extents(text, option);
-      },
-      "Process grid; auto is the one of smallest surface for the ranks that there are");
-  line.choice("--device", shared.device, {"cpu", "gpu"}, "What the links are updated on");
-  line.integer("--threads", shared.threads,
-               "Threads a rank; 0: OMP_NUM_THREADS, else the host's cores shared among its ranks", 0, 4096);
+  declare_lattice(line, shared, "Extents of the lattice, all even; of a file given to --start, its own");
+  line.choice("--device", shared.device, {"cpu", "gpu"}, "What the links are updated on").reported("device");
+  declare_threads(line, shared);
   declare_stall_timeout(line, shared);
 }
 
 void declare_update(command_line& line, configuration_options& options) {
   line.section("Action and update");
+  line.reports(true);
   line.real("--beta", options.action.beta, "6 / g^2 of the Wilson gauge action", real_range::not_negative());
   line.real("--anisotropy", options.action.anisotropy, "xi_g of the gauge action", real_range::positive());
   line.integer("--sweeps", options.sweeps, "Combined sweeps: heat baths, then over-relaxations", 0, most_sweeps);
   line.integer("--heatbath", options.plan.heatbath, "Heat baths of a combined sweep", 0, 1000);
   line.integer("--overrelaxation", options.plan.overrelaxation, "Over-relaxations of a combined sweep", 0, 1000);
   line.custom(
-      "--start", "cold|hot|FILE", "cold",
-      [&shared = options.shared](const std::string& text, const std::string&) {
-        using enum gauge_choice::origin;
-        if (text.empty()) throw input_error("--start: expected cold, hot or a file, found ''");
-        shared.gauge = text == "cold"  ? gauge_choice{.from = unit}
-                       : text == "hot" ? gauge_choice{.from = random}
-                                       : gauge_choice{.from = file, .path = text};
-      },
-      "The links to begin with: unit ones, random ones, or those of a file");
+          "--start", "cold|hot|FILE", "cold",
+          [&shared = options.shared](const std::string& text, const std::string&) {
+            using enum gauge_choice::origin;
+            if (text.empty()) throw input_error("--start: expected cold, hot or a file, found ''");
+            shared.gauge = text == "cold"  ? gauge_choice{.from = unit}
+                           : text == "hot" ? gauge_choice{.from = random}
+                                           : gauge_choice{.from = file, .path = text};
+          },
+          "The links to begin with: unit ones, random ones, or those of a file")
+      .reported_as("start", options.start());
   declare_reunitarise(line, options.shared);
   line.integer("--first-sweep", options.first_sweep,
                "Combined sweeps done before, to continue a run to the same bits: its random numbers are not used again",
                0, most_sweeps);
-  line.custom(
-      "--seed", "INTEGER", std::to_string(options.shared.seed),
-      [&shared = options.shared](const std::string& text, const std::string& option) {
-        shared.seed = parse_unsigned(text, option);
-      },
-      "Of all random numbers");
+  declare_seed(line, options.shared);
 }
 
-void declare_output(command_line& line, configuration_options& options, std::string& format, std::string& precision) {
+void declare_output(command_line& line, configuration_options& options) {
   line.section("Output");
   line.text("--output", options.output, "FILE", "Write the configuration there");
-  line.choice("--format", format, {"nersc", "ildg"}, "Of the configuration");
-  line.choice("--precision", precision, {"64", "32"}, "Bits of a number of the configuration");
-  line.flag("--two-row", options.two_row, "Leave the third rows out (nersc)");
+  line.choice("--format", options.ildg, {{"nersc", false}, {"ildg", true}}, "Of the configuration")
+      .needs("--output FILE");
+  line.choice("--precision", options.precision_bits, {{"64", 64}, {"32", 32}}, "Bits of a number of the configuration")
+      .needs("--output FILE")
+      .reported_as("precision", options.precision_bits);
+  line.flag("--two-row", options.two_row, "Leave the third rows out (nersc)")
+      .needs_value("--format", "nersc")
+      .needs("--output FILE");
   line.text("--history", options.history, "FILE.csv|FILE.txt", "Write the plaquette history there");
   line.integer("--measure-every", options.measure_every, "Combined sweeps from one measurement to the next", 1,
                most_sweeps);
@@ -78,11 +67,9 @@ void declare_output(command_line& line, configuration_options& options, std::str
             "stopped then leaves its links there and not in --output; its --history and --json are replaced by the run "
             "that continues it. A larger --sweeps goes on from a finished run's");
   line.integer("--checkpoint-every", options.checkpoint_every,
-               "Combined sweeps from one checkpoint to the next; one more at the end, however it comes", 1,
-               most_sweeps);
-  line.needs_value("--two-row", "--format", "nersc", format);
-  for (const char* option : {"--format", "--precision", "--two-row"}) line.needs(option, "--output FILE");
-  line.needs("--checkpoint-every", "--checkpoint FILE");
+               "Combined sweeps from one checkpoint to the next; one more at the end, however it comes", 1, most_sweeps)
+      .needs("--checkpoint FILE");
+  line.reports(false);
   line.text("--json", options.shared.json, "FILE", "Write the report there; -: to stdout, and the tables to stderr");
   line.flag("--force", options.shared.force, "Overwrite output files that exist");
   line.flag("--dryrun", options.shared.dry_run, "Say what would run, and how much memory it takes; then stop");
@@ -91,6 +78,12 @@ void declare_output(command_line& line, configuration_options& options, std::str
   line.footer(
       "Exit status: 0 done and verified; 1 a check failed; 2 unusable arguments or input; 4 out of memory;\n"
       "5 output could not be written; 6 stopped by a signal or the time limit; 70 internal error.");
+}
+
+void declare(command_line& line, configuration_options& options) {
+  declare_machine(line, options.shared);
+  declare_update(line, options);
+  declare_output(line, options);
 }
 
 }  // namespace
@@ -109,22 +102,17 @@ std::string configuration_options::start() const {
 configuration_options parse_configuration_options(int argc, const char* const* argv) {
   configuration_options options;
   options.shared.gauge = {.from = gauge_choice::origin::unit};
-  std::string format = "nersc", precision = "64";
   command_line line(
       "plaquette-make-configuration",
       "Makes a quenched SU(3) gauge configuration: pseudo heat bath (Cabibbo-Marinari, Kennedy-Pendleton) "
       "and over-relaxation for the Wilson gauge action. The same bits on any process grid and any number "
       "of threads.");
-  declare_lattice(line, options.shared);
-  declare_update(line, options);
-  declare_output(line, options, format, precision);
+  declare(line, options);
   line.examples({"--lattice 8x8x8x16 --beta 6.0 --sweeps 400 --output b6.nersc",
                  "--lattice 32x32x32x64 --sweeps 300 --device gpu --output b6.nersc",
                  "--lattice 8x8x8x16 --beta 6.0 --sweeps 10000 --checkpoint state --output b6.nersc"});
   line.parse(argc, argv);
   require_reunitarise_sense(options.shared);
-  options.ildg = format == "ildg";
-  options.precision_bits = precision == "32" ? 32 : 64;
   options.command = line.typed();
   if (options.sweeps > most_sweeps - options.first_sweep)
     throw input_error("--first-sweep and --sweeps: expected at most " + std::to_string(most_sweeps) +
@@ -133,27 +121,14 @@ configuration_options parse_configuration_options(int argc, const char* const* a
 }
 
 json_document parameters_of(const configuration_options& options, const lattice_geometry& geometry) {
-  return {{"command", options.command},
-          {"lattice", geometry.global()},
-          {"grid", geometry.grid()},
-          {"device", options.shared.device},
-          {"beta", options.action.beta},
-          {"anisotropy", options.action.anisotropy},
-          {"start", options.start()},
-          {"reunitarise", options.shared.reunitarise},
-          {"seed", options.shared.seed},
-          {"first_sweep", options.first_sweep},
-          {"sweeps", options.sweeps},
-          {"heatbath", options.plan.heatbath},
-          {"overrelaxation", options.plan.overrelaxation},
-          {"format", options.ildg ? "ildg" : "nersc"},
-          {"precision", options.precision_bits},
-          {"two_row", options.two_row},
-          {"output", options.output},
-          {"history", options.history},
-          {"measure_every", options.measure_every},
-          {"checkpoint", options.checkpoint},
-          {"checkpoint_every", options.checkpoint_every}};
+  configuration_options used = options;
+  used.shared.lattice = geometry.global();
+  used.shared.grid = geometry.grid();
+  command_line line;
+  declare(line, used);
+  json_document parameters{{"command", options.command}};
+  parameters.update(line.parameters());
+  return parameters;
 }
 
 }  // namespace plaquette

@@ -133,6 +133,78 @@ shared_options parsed(std::vector<const char*> arguments) {
   return options.collected();
 }
 
+enum class colour { red, green };
+std::string name(colour c) { return c == colour::red ? "red" : "green"; }
+
+/// Variables and rows of a program.
+struct table {
+  colour paint = colour::red;
+  int bits = 64, count = 1;
+  bool open = false;
+  double width = 0.5;
+  std::vector<int> list{1, 2};
+  command_line line{"program", "A test."};
+
+  table() {
+    line.section("First");
+    line.reports(true);
+    line.choice("--paint", paint, {colour::red, colour::green}, "Of it");
+    line.choice("--bits", bits, {{"64", 64}, {"32", 32}}, "Of a number").reported_as("size.bits", bits);
+    line.flag("--is-open", open, "Door").needs_value("--paint", "green");
+    line.value("--list", list, "N,N", [](const std::string&, const std::string&) { return std::vector{7}; }, "Numbers");
+    line.reports(false);
+    line.integer("--count", count, "How many", 1, 9).reported("size.count", open);
+    line.real("--width", width, "Of it").excludes("--list");
+  }
+  json_document read(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    line.parse(static_cast<int>(arguments.size()), arguments.data());
+    return line.parameters();
+  }
+};
+
+TEST(Rows, ReportTheirVariables) {
+  EXPECT_EQ(table().read({"--width", "2"}),
+            json_document::parse(R"({"paint": "red", "size": {"bits": 64}, "is_open": false, "list": [1, 2]})"));
+  table given;
+  EXPECT_EQ(given.read({"--paint", "green", "--is-open", "--bits", "32", "--list", "x"}).dump(),
+            R"({"paint":"green","size":{"bits":64},"is_open":true,"list":[7]})");  // of bits, as they were declared
+  EXPECT_EQ(given.paint, colour::green);
+  EXPECT_EQ(given.bits, 32);
+}
+
+TEST(Rows, RefuseWhatMakesNoSense) {
+  const auto refusal = [](const std::vector<const char*>& arguments) {
+    try {
+      table().read(arguments);
+    } catch (const input_error& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal({"--paint", "blue"}), "--paint: expected one of red, green, found 'blue'");
+  EXPECT_EQ(refusal({"--bits", "16"}), "--bits: expected one of 64, 32, found '16'");
+  EXPECT_EQ(refusal({"--is-open"}), "--is-open: expected --paint green with it, found red");
+  EXPECT_EQ(refusal({"--is-open", "--paint", "green"}), "");
+  EXPECT_THAT(refusal({"--list", "x", "--width", "1"}), HasSubstr("--width"));
+}
+
+TEST(Rows, AreData) {
+  try {
+    table().read({"--help-json"});
+    FAIL() << "expected the rows";
+  } catch (const help_requested& help) {
+    const json_document rows = json_document::parse(help.text);
+    ASSERT_EQ(rows.size(), 6U);
+    EXPECT_EQ(rows[0]["type"], "red|green");
+    EXPECT_EQ(rows[0]["default"], "red");
+    EXPECT_EQ(rows[3]["default"], "1,2");
+    EXPECT_EQ(rows[4].dump(), R"({"section":"First","of_all_programs":false,"option":"--count","type":"INTEGER",)"
+                              R"("default":"1","help":"How many","key":"size.count"})");
+    EXPECT_EQ(rows[5]["key"], "");
+  }
+}
+
 TEST(SharedOptions, AreReadIntoTheirPlaces) {
   const shared_options o =
       parsed({"--lattice", "4x6x2x8", "--grid=1x1x1x2", "--mass", "-0.25", "--csw", "1.5", "--rhs", "3", "--tol",
