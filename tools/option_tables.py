@@ -43,7 +43,7 @@ def table(rows):
             section = row["section"]
             lines += ([""] if lines else []) + [f"**{section}**", "", "| option | default | meaning | `parameters` |", "|---|---|---|---|"]
         name = code(f"{row['option']} {row['type']}".strip())
-        lines.append(f"| {name} | {code(row['default'])} | {sentence(row['help'])} | {code(row['key'])} |")
+        lines.append(f"| {name} | {code(row['default'])} | {sentence(row['help'])} | {', '.join(map(code, row['keys']))} |")
     return lines
 
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "common/app/parse.hpp"
 #include "common/app/provenance.hpp"
@@ -100,10 +101,16 @@ std::string shown(const json_document& value) {
 namespace {
 /// What the table has of an option.
 struct row {
-  std::string option, type, section, help, key{};
-  bool of_all = false, is_reported = false;
-  std::function<json_document()> value{};  ///< of the variable; empty: the row has several
-  json_document reported = nullptr;        ///< in place of `value`, unless null
+  struct report {
+    std::string key;
+    json_document value = nullptr;  ///< null: the variable's
+    bool if_true = true;
+  };
+
+  std::string option, type, section, help;
+  bool of_all = false, is_automatic = false;  ///< reported under its name until it is reported otherwise
+  std::function<json_document()> value{};     ///< of the variable; empty: the row has several
+  std::vector<report> reports{};
 };
 }  // namespace
 
@@ -121,9 +128,9 @@ struct command_line::implementation {
     rows.back().of_all = of_all;
     rows.back().value = std::move(value);
     if (!reports || !rows.back().value) return;
-    rows.back().is_reported = true;
-    rows.back().key = option.substr(2);
-    std::ranges::replace(rows.back().key, '-', '_');
+    rows.back().is_automatic = true;
+    rows.back().reports.push_back({option.substr(2)});
+    std::ranges::replace(rows.back().reports.front().key, '-', '_');
   }
 
   row& find(const std::string& option) {
@@ -278,39 +285,39 @@ void command_line::show_default(const std::string& option, const std::string& te
 
 void command_line::reports(bool each) { implementation_->reports = each; }
 
-void command_line::report(const std::string& option, const std::string& key, bool if_true) {
+void command_line::report(const std::string& option, const std::string& key, json_document value, bool if_true) {
   row& of = implementation_->find(option);
-  of.key = key;
-  of.is_reported = if_true;
+  if (std::exchange(of.is_automatic, false)) of.reports.clear();
+  of.reports.push_back({key, std::move(value), if_true});
 }
 
-void command_line::report(const std::string& option, const std::string& key, json_document value, bool if_true) {
-  report(option, key, if_true);
-  implementation_->find(option).reported = std::move(value);
-}
+void command_line::unreport(const std::string& option) { implementation_->find(option).reports.clear(); }
 
 json_document command_line::parameters() const {
   json_document all = json_document::object();
-  for (const row& one : implementation_->rows) {
-    if (!one.is_reported) continue;
-    const std::size_t dot = one.key.find('.');
-    json_document& place =
-        dot == std::string::npos ? all[one.key] : all[one.key.substr(0, dot)][one.key.substr(dot + 1)];
-    place = one.reported.is_null() ? one.value() : one.reported;
-  }
+  for (const row& one : implementation_->rows)
+    for (const auto& [key, value, if_true] : one.reports) {
+      if (!if_true) continue;
+      const std::size_t dot = key.find('.');
+      json_document& place = dot == std::string::npos ? all[key] : all[key.substr(0, dot)][key.substr(dot + 1)];
+      place = value.is_null() ? one.value() : value;
+    }
   return all;
 }
 
 json_document command_line::rows() const {
   json_document all = json_document::array();
-  for (const row& one : implementation_->rows)
+  for (const row& one : implementation_->rows) {
+    json_document keys = json_document::array();
+    for (const auto& report : one.reports) keys.push_back(report.key);
     all.push_back({{"section", one.section},
                    {"of_all_programs", one.of_all},
                    {"option", one.option},
                    {"type", one.type},
                    {"default", implementation_->app.get_option(one.option)->get_default_str()},
                    {"help", one.help},
-                   {"key", one.key}});
+                   {"keys", keys}});
+  }
   return all;
 }
 

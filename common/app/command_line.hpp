@@ -96,8 +96,8 @@ class command_line {
   /// Sets the text at the end of --help.
   void footer(const std::string& text);
   /// Writes an option under a key of the report; see option_row.
-  void report(const std::string& option, const std::string& key, bool if_true = true);
   void report(const std::string& option, const std::string& key, json_document value, bool if_true = true);
+  void unreport(const std::string& option);
 
   /// Reads the arguments. Throws input_error for arguments that cannot be used and help_requested for --help and
   /// --version.
@@ -109,7 +109,7 @@ class command_line {
   /// Returns the values, as the variables have them now, of the options that are reported; in the order of the rows.
   /// A run declares its rows again for this, with the variables that it used.
   json_document parameters() const;
-  /// Returns the rows as data, which the hidden option --help-json prints: section, option, type, default, help, key.
+  /// Returns the rows as data, which the hidden option --help-json prints: section, option, type, default, help, keys.
   json_document rows() const;
 
  private:
@@ -141,12 +141,13 @@ class option_row {
   /// Writes the variable's value under `key` of the report's `parameters`, unless `if_true` is false. A dot leads into
   /// an object: "stout.steps".
   option_row& reported(const std::string& key, bool if_true = true) {
-    return line_->report(option_, key, if_true), *this;
+    return line_->report(option_, key, nullptr, if_true), *this;
   }
-  /// Writes `value` there, as it is now.
+  /// Writes `value` there, as it is now. A row may have several keys.
   option_row& reported_as(const std::string& key, json_document value, bool if_true = true) {
     return line_->report(option_, key, std::move(value), if_true), *this;
   }
+  option_row& unreported() { return line_->unreport(option_), *this; }
 
  private:
   command_line* line_;

@@ -232,6 +232,28 @@ void shared_option_set::declare_gauge() {
   declare_seed(line_, options_);
 }
 
+option_row declare_source_position(command_line& line, source_description& source, const std::string& help) {
+  return line.value(
+      "--source-position", source.position, "X,Y,Z,T",
+      [](const std::string& text, const std::string& option) {
+        coordinate position;
+        std::ranges::transform(parse_integer_list(text, option, dimensions, 0, 1 << 20), position.begin(),
+                               [](std::int64_t n) { return static_cast<int>(n); });
+        return position;
+      },
+      help);
+}
+
+void declare_source(command_line& line, source_description& source) {
+  using enum source_kind;
+  line.choice("--source", source.kind, {point, wall, gaussian}, "Shape of the source");
+  declare_source_position(line, source, "Where the source is; of a wall only the time counts");
+  line.real("--smearing-radius", source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0, true})
+      .needs_value("--source", "gaussian");
+  line.integer("--smearing-steps", source.smearing_steps, "n of a Gaussian source", 1, most_smearing_steps)
+      .needs_value("--source", "gaussian");
+}
+
 option_row declare_boundary(command_line& line, action_options& action) {
   line.choice("--time-bc", action.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
   return line

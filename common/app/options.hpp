@@ -14,6 +14,7 @@
 #include "common/lattice/extents.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/geometry.hpp"
+#include "common/lattice/source_description.hpp"
 #include "common/lattice/stout_smearing.hpp"
 
 namespace plaquette {
@@ -81,6 +82,10 @@ void declare_threads(command_line& line, shared_options& options);
 void declare_seed(command_line& line, shared_options& options);
 /// Declares --time-bc and --boundary-angles; returns the row of the latter.
 option_row declare_boundary(command_line& line, action_options& action);
+/// Declares --source-position of a point on the lattice, in the program's words; returns its row.
+option_row declare_source_position(command_line& line, source_description& source, const std::string& help);
+/// Declares --source, --source-position, --smearing-radius and --smearing-steps.
+void declare_source(command_line& line, source_description& source);
 /// Declares --halo and --wait.
 void declare_several_gpus(command_line& line, shared_options& options);
 /// Declares --stall-timeout; returns its row.

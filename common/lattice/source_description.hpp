@@ -38,6 +38,9 @@ struct source_description {
   bool thin_links = false;          ///< its hops have the links before stout smearing, not those of the operator
 };
 
+/// Of a Gaussian source: no command line and no file makes a run smear for ever.
+inline constexpr int most_smearing_steps = 100000;
+
 /// Throws input_error where the source does not fit on the lattice or its numbers make no sense.
 void require_source_on(const source_description& source, const extents& lattice);
 

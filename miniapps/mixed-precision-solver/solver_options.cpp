@@ -32,96 +32,109 @@ constexpr std::array<problem, 3> ladder{{{"small", {8, 8, 8, 16}, "heatbath:6.0:
 /// further earns nothing.
 constexpr double least_tolerance_single = 5e-8, least_tolerance_pairs = 1e-13, least_tolerance_double = 1e-15;
 
+constexpr std::initializer_list<std::pair<const char*, reconstruct>> links_of_reals{
+    {"18", reconstruct::none}, {"12", reconstruct::twelve}, {"8", reconstruct::eight}};
+
+/// What options say together, until all are read.
 struct raw_options {
-  std::string precision = "double", scheme = "reliable", solution, reconstruct = "18", inner_reconstruct;
+  std::string precision = "double", solution;
   double delta = 0.0;
-  std::string source = "point", solver = "auto", preconditioning = "symmetric", basis = "degrand-rossi";
   class_options size;
-  std::string smearing_links = "smeared";
 };
 
-void declare_solver(command_line& line, solver_options& options, raw_options& raw) {
+void declare_problem(command_line& line, solver_options& o, raw_options& raw) {
   line.section("Problem");
   declare_class(line, raw.size, {"small", "reference", "target"},
                 "Official class (RUN_RULES.md) up to exa, or a step of the ladder (small, where there is no --gauge): "
-                "lattice, gauge field and action; single options overrule it");
-  line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
-  line.custom(
-      "--source-position", "X,Y,Z,T", "0,0,0,0",
-      [&options](const std::string& text, const std::string& option) {
-        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
-        std::ranges::transform(numbers, options.source.position.begin(),
-                               [](std::int64_t n) { return static_cast<int>(n); });
-      },
-      "Where the source is; of a wall only the time counts");
-  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0, true});
-  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, most_smearing_steps);
-  for (const char* option : {"--smearing-radius", "--smearing-steps"})
-    line.needs_value(option, "--source", "gaussian", raw.source);
-  line.choice("--smearing-links", raw.smearing_links, {"smeared", "thin"},
+                "lattice, gauge field and action; single options overrule it")
+      .reported_as("size", o.size);
+  line.reports(true);
+  declare_source(line, o.source);
+  line.choice("--smearing-links", o.source.thin_links, {{"smeared", false}, {"thin", true}},
               "With --stout-steps, links that smear a Gaussian source: those of the operator, or those before stout "
-              "smearing, as Chroma has it");
-  line.needs_value("--smearing-links", "--source", "gaussian", raw.source);
-  line.needs("--smearing-links", "--stout-steps N");
+              "smearing, as Chroma has it")
+      .needs_value("--source", "gaussian")
+      .needs("--stout-steps N");
+}
 
+void declare_solver(command_line& line, solver_options& o, raw_options& raw) {
+  using enum solver_kind;
   line.section("Solver");
-  line.choice(
-      "--solver", raw.solver, {"cgne", "cgnr", "bicgstab", "bicgstab2", "bicgstab4", "auto", "gcr", "mr"},
-      "Krylov method, on the Schur system; auto: bicgstab, and where it stalls or breaks down bicgstab4, then cgnr "
-      "(cgne in half precision)");
+  line.choice("--solver", o.solver, {cgne, cgnr, bicgstab, bicgstab2, bicgstab4, automatic, gcr, mr},
+              "Krylov method, on the Schur system; auto: bicgstab, and where it stalls or breaks down bicgstab4, then "
+              "cgnr (cgne in half precision)");
   line.choice("--precision", raw.precision,
               {"double", "single", "double-single", "double-half", "single-half", "pairs-single", "pairs-half"},
               "Of the solution and, after the hyphen, of the Krylov space where that is a lower one; pairs: double by "
-              "pairs of floats, to 44 bits, on one GPU");
-  line.choice(
-      "--solution", raw.solution, {"single", "double"},
-      "Precision that the solution and its residual are kept in, where --precision begins with single: in double "
-      "the true residual meets the tolerance");
-  line.choice(
-      "--scheme", raw.scheme, {"reliable", "defect-correction"},
-      "How the solution gets its digits: one Krylov space with reliable updates of the residual (bicgstab, cgne, "
-      "cgnr), or a new one for each correction");
-  line.real(
-      "--delta", raw.delta,
-      "The residual is recomputed where it has fallen to this fraction; where not given (0): 1e-3 for single, 1e-1 "
-      "single-half, 1e-5 double, 1e-3 double-single, 1e-2 double-half",
-      {0.0, 0.99, true});
-  line.choice("--reconstruct", raw.reconstruct, {"18", "12", "8"}, "Reals of a link that are stored");
-  line.choice("--inner-reconstruct", raw.inner_reconstruct, {"18", "12", "8"},
-              "The same for the operator of the Krylov space (that of --reconstruct, where not given)");
-  line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complement");
-  line.integer("--max-iterations", options.iteration_limit, "Of any right-hand side", 1, 100'000'000);
-  line.integer("--restart-length", options.parameters.restart_length, "Directions that gcr keeps", 1, 1000);
-  line.real("--relaxation", options.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true});
-  line.needs_value("--restart-length", "--solver", "gcr", raw.solver);
-  line.needs_value("--relaxation", "--solver", "mr", raw.solver);
-  line.integer("--expected-iterations", options.expected_iterations,
+              "pairs of floats, to 44 bits, on one GPU")
+      .reported_as("precision", o.shared.precision)
+      .reported_as("inner_precision", name(o.inner));
+  line.choice("--solution", raw.solution, {"single", "double"},
+              "Precision that the solution and its residual are kept in, where --precision begins with single: in "
+              "double the true residual meets the tolerance")
+      .reported_as("solution_precision", name(o.outer));
+  line.choice("--scheme", o.scheme, {mixed_scheme::reliable, mixed_scheme::defect_correction},
+              "How the solution gets its digits: one Krylov space with reliable updates of the residual (bicgstab, "
+              "cgne, cgnr), or a new one for each correction")
+      .reported_as("scheme", scheme_text(o));
+  line.real("--delta", raw.delta,
+            "The residual is recomputed where it has fallen to this fraction; where not given (0): 1e-3 for single, "
+            "1e-1 single-half, 1e-5 double, 1e-3 double-single, 1e-2 double-half",
+            {0.0, 0.99, true})
+      .reported_as("delta", o.updates.delta);
+  line.choice("--reconstruct", o.links, links_of_reals, "Reals of a link that are stored")
+      .reported_as("reconstruct", stored_reals(o.links));
+  line.choice("--inner-reconstruct", o.inner_links, links_of_reals,
+              "The same for the operator of the Krylov space (that of --reconstruct, where not given)")
+      .shows("")
+      .reported_as("inner_reconstruct", stored_reals(o.inner_links));
+  line.choice("--preconditioning", o.preconditioning, {schur_kind::symmetric, schur_kind::asymmetric},
+              "Form of the Schur complement");
+  line.integer("--max-iterations", o.iteration_limit, "Of any right-hand side", 1, 100'000'000);
+  line.integer("--restart-length", o.parameters.restart_length, "Directions that gcr keeps", 1, 1000)
+      .needs_value("--solver", "gcr")
+      .reported("restart_length", o.solver == gcr);
+  line.real("--relaxation", o.parameters.relaxation, "Of mr's steps", {0.0, 2.0, true})
+      .needs_value("--solver", "mr")
+      .reported("relaxation", o.solver == mr);
+  line.integer("--expected-iterations", o.expected_iterations,
                "With --dryrun: iterations of a solve, which its seconds are told for (not given: those of the class)",
-               1, 100'000'000);
-  line.needs("--expected-iterations", "--dryrun");
-  line.integer("--repeat", options.repeat, "Timed solves after the first one", 0, 1000);
-  line.integer("--batch", options.batch,
+               1, 100'000'000)
+      .needs("--dryrun")
+      .unreported();
+  line.integer("--repeat", o.repeat, "Timed solves after the first one", 0, 1000);
+  line.integer("--batch", o.batch,
                "Right-hand sides that are solved at once (0: all); with 1 each is solved and timed by itself, and the "
                "report has their spread",
-               0, spin_colours);
+               0, spin_colours)
+      .reported_as("batch", o.batch_size());
+  line.reports(false);
 }
 
-void declare_files(command_line& line, solver_options& options, raw_options& raw) {
+void declare_files(command_line& line, solver_options& o) {
+  using enum gamma_basis;
   line.section("Propagator files");
-  line.text("--propagator", options.write_propagator, "FILE.h5|FILE.lime",
+  line.text("--propagator", o.write_propagator, "FILE.h5|FILE.lime",
             "Write the propagator there: HDF5; or SciDAC as Chroma reads it, with --basis tmlqcd as tmLQCD does");
-  line.choice("--basis", raw.basis, {"degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd"},
-              "Spin basis of the written propagator");
-  line.text("--read-propagator", options.read_propagator, "FILE.h5|FILE.lime",
+  line.choice("--basis", o.basis,
+              {{"degrand-rossi", degrand_rossi},
+               {"nonrelativistic", nonrelativistic},
+               {"dirac-pauli", dirac_pauli},
+               {"openqcd", openqcd},
+               {"tmlqcd", tmlqcd}},
+              "Spin basis of the written propagator")
+      .needs("--propagator FILE.h5");
+  line.text("--read-propagator", o.read_propagator, "FILE.h5|FILE.lime",
             "Do not solve: read this propagator, compute its residual and its correlators");
-  line.text("--checkpoint", options.checkpoint, "FILE.h5",
+  line.text("--checkpoint", o.checkpoint, "FILE.h5",
             "Keep the columns that are solved there. Where the file exists already, they are not solved again, and the "
             "propagator is that of a run that was not stopped, bit by bit on the same process grid; it is refused "
             "unless it belongs to this problem. The --json and --propagator of stopped runs are replaced by the run "
             "that continues them");
-  line.integer("--checkpoint-every", options.checkpoint_every,
+  line.integer("--checkpoint-every", o.checkpoint_every,
                "Columns solved as one batch from one checkpoint to the next; one more where the run is stopped", 1,
-               spin_colours);
+               spin_colours)
+      .needs("--checkpoint FILE");
   line.no_effect_with("--read-propagator",
                       {"--mass",
                        "--kappa",
@@ -157,8 +170,6 @@ void declare_files(command_line& line, solver_options& options, raw_options& raw
                        "--inner-reconstruct",
                        "--check"},
                       "the file says what was solved");
-  line.needs("--checkpoint-every", "--checkpoint FILE");
-  line.needs("--basis", "--propagator FILE.h5");
 }
 
 void overlay(shared_options& options, const problem& step, const command_line& line) {
@@ -199,10 +210,6 @@ precision parse_precision(std::string_view text) {
                             : precision::half;
 }
 
-reconstruct parse_reconstruct(std::string_view text) {
-  return text == "8" ? reconstruct::eight : text == "12" ? reconstruct::twelve : reconstruct::none;
-}
-
 /// What --precision and the options around it say together.
 void choose_precisions(solver_options& options, const raw_options& raw, const command_line& line) {
   const std::size_t hyphen = raw.precision.find('-');
@@ -219,14 +226,12 @@ void choose_precisions(solver_options& options, const raw_options& raw, const co
                                     raw.precision));
     if (options.outer == precision::single) options.outer = parse_precision(raw.solution);
   }
-  options.scheme = parse_mixed_scheme(raw.scheme);
   const bool has_updates = options.solver != solver_kind::gcr && options.solver != solver_kind::mr;
   if (!has_updates && line.given("--scheme") && options.scheme == mixed_scheme::reliable)
     throw input_error(
         fmt::format("--scheme reliable: expected --solver bicgstab, cgne or cgnr, found {}", name(options.solver)));
   if (!has_updates && options.inner != options.outer) options.scheme = mixed_scheme::defect_correction;
-  options.links = parse_reconstruct(raw.reconstruct);
-  options.inner_links = raw.inner_reconstruct.empty() ? options.links : parse_reconstruct(raw.inner_reconstruct);
+  if (!line.given("--inner-reconstruct")) options.inner_links = options.links;
   if (options.outer == precision::pairs) options.links = reconstruct::none;  // pairs keep all reals
 }
 
@@ -242,9 +247,10 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
       "pion and rho correlators. Without --gauge it runs a step of its ladder of sizes.");
   line.examples({"--size nano", "--gauge b6.lime --kappa 0.133 --csw 1.769 --json run.json",
                  "--device gpu --precision double-half --size device --json device.json"});
+  declare_problem(line, options, raw);
   declare_solver(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision"});
-  declare_files(line, options, raw);
+  declare_files(line, options);
   const problem& small = ladder.front();
   line.show_default("--lattice", to_string(small.lattice) + " (small)");
   line.show_default("--gauge", parse_gauge_choice(small.gauge, "--gauge").describe() + " (small)");
@@ -257,18 +263,13 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
   options.run_class = find_class("mixed-precision-solver", raw.size, line);
   options.command = line.typed();
-  options.source.kind = parse_source_kind(raw.source);
-  options.source.thin_links = raw.smearing_links == "thin";
   // A file that is read says later which ones its source had.
   options.shared.keep_thin_links = options.source.thin_links || !options.read_propagator.empty();
-  options.solver = parse_solver_kind(raw.solver);
   choose_precisions(options, raw, line);
-  options.preconditioning = raw.preconditioning == "symmetric" ? schur_kind::symmetric : schur_kind::asymmetric;
-  options.basis = parse_gamma_basis(raw.basis);
   if (options.write_propagator.ends_with(".lime") && options.basis != gamma_basis::degrand_rossi &&
       options.basis != gamma_basis::tmlqcd)
     throw input_error("--basis: expected degrand-rossi or tmlqcd for " + printable(options.write_propagator) +
-                      ", since a LIME file does not tell its basis, found " + raw.basis);
+                      ", since a LIME file does not tell its basis, found " + name_of(options.basis));
   if (const auto step = std::ranges::find(ladder, options.size, &problem::name); step != ladder.end())
     overlay(options.shared, *step, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
@@ -304,31 +305,14 @@ std::string scheme_text(const solver_options& options) {
 std::string name(schur_kind kind) { return kind == schur_kind::symmetric ? "symmetric" : "asymmetric"; }
 
 json_document parameters_of(const solver_options& options, const lattice_geometry& geometry) {
-  const shared_options& shared = options.shared;
-  json_document all = shared_parameters(shared, geometry);
-  all.update({{"command", options.command},
-              {"size", options.size},
-              {"precision", shared.precision},
-              {"source", name(options.source.kind)},
-              {"source_position", options.source.position},
-              {"smearing_radius", options.source.smearing_radius},
-              {"smearing_steps", options.source.smearing_steps},
-              {"smearing_links", options.source.thin_links ? "thin" : "smeared"},
-              {"solver", name(options.solver)},
-              {"solution_precision", name(options.outer)},
-              {"inner_precision", name(options.inner)},
-              {"scheme", scheme_text(options)},
-              {"delta", options.updates.delta},
-              {"reconstruct", stored_reals(options.links)},
-              {"inner_reconstruct", stored_reals(options.inner_links)},
-              {"preconditioning", name(options.preconditioning)},
-              {"rhs", shared.rhs},
-              {"batch", options.batch_size()},
-              {"tolerance", options.tolerance()},
-              {"max_iterations", options.iteration_limit},
-              {"repeat", options.repeat}});
-  if (options.solver == solver_kind::gcr) all["restart_length"] = options.parameters.restart_length;
-  if (options.solver == solver_kind::mr) all["relaxation"] = options.parameters.relaxation;
+  solver_options used = options;
+  raw_options raw;
+  command_line line;
+  declare_problem(line, used, raw);
+  declare_solver(line, used, raw);
+  json_document all = shared_parameters(options.shared, geometry);
+  all.update(line.parameters());
+  all.update({{"command", options.command}, {"rhs", options.shared.rhs}, {"tolerance", options.tolerance()}});
   return all;
 }
 

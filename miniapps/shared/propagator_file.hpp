@@ -30,9 +30,6 @@
 
 namespace plaquette {
 
-/// Of a Gaussian source: no command line and no file makes a run smear for ever.
-constexpr int most_smearing_steps = 100000;
-
 /// What a propagator is the solution of.
 struct propagator_facts {
   fermion_action action;

@@ -73,15 +73,17 @@ void set_plaquette(official_class& problem, const json_document& plaquettes) {
 
 }  // namespace
 
-void declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
-                   const std::string& help) {
+option_row declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
+                         const std::string& help) {
   std::vector<std::string> words, memories;
   for (const auto& item : ladder()["classes"].items()) words.push_back(item.key());
   words.insert(words.end(), others.begin(), others.end());
   for (const auto& item : ladder()["memory"].items()) memories.push_back(item.key());
-  line.choice("--size", chosen.size, words, help);
-  line.choice("--memory", chosen.memory, memories, "Half, whole or twice the problem of an official class");
-  line.needs("--memory", "--size CLASS");
+  option_row row = line.choice("--size", chosen.size, words, help).unreported();
+  line.choice("--memory", chosen.memory, memories, "Half, whole or twice the problem of an official class")
+      .needs("--size CLASS")
+      .unreported();
+  return row;
 }
 
 std::optional<official_class> find_class(const std::string& app, const class_options& chosen,

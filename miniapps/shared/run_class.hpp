@@ -13,6 +13,8 @@
 
 namespace plaquette {
 
+class option_row;
+
 /// An official problem of one program.
 struct official_class {
   std::string name, memory;
@@ -32,9 +34,10 @@ struct class_options {
   std::string size, memory = "medium";
 };
 
-/// Declares --size, with official classes and other steps of the program's own, and --memory.
-void declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
-                   const std::string& help);
+/// Declares --size, with official classes and other steps of the program's own, and --memory. Returns the row of
+/// --size; neither is reported.
+option_row declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
+                         const std::string& help);
 
 /// Returns the class of that name; none where `chosen.size` is none of an official class. Throws input_error where
 /// --memory was given then.

@@ -11,8 +11,8 @@ import option_tables  # noqa: E402
 
 PROGRAMS = os.environ["PLAQUETTE_PROGRAMS"].split(",")
 ROW = {"section": "A", "of_all_programs": False, "option": "--kind", "type": "a|b", "default": "a",
-       "help": "Of |x|, see --size_s", "key": "kind"}
-SHARED = dict(ROW, section="Machine", of_all_programs=True, option="--threads", type="N", default="0", help="Threads", key="")
+       "help": "Of |x|, see --size_s", "keys": ["kind", "k"]}
+SHARED = dict(ROW, section="Machine", of_all_programs=True, option="--threads", type="N", default="0", help="Threads", keys=[])
 
 
 class Tables(unittest.TestCase):
@@ -22,7 +22,7 @@ class Tables(unittest.TestCase):
                 self.assertEqual(now, text, f"run tools/option_tables.py {' '.join(PROGRAMS)}")
 
     def test_have_a_row_an_option(self):
-        self.assertEqual(option_tables.table([ROW])[-1], "| `--kind a\\|b` | `a` | Of \\|x\\|, see `--size`\\_s | `kind` |")
+        self.assertEqual(option_tables.table([ROW])[-1], "| `--kind a\\|b` | `a` | Of \\|x\\|, see `--size`\\_s | `kind`, `k` |")
 
     def test_of_all_programs_stand_once_with_the_default_of_most(self):
         other = dict(SHARED, default="2")

@@ -140,8 +140,9 @@ std::string name(colour c) { return c == colour::red ? "red" : "green"; }
 struct table {
   colour paint = colour::red;
   int bits = 64, count = 1;
-  bool open = false;
+  bool open = false, quiet = false;
   double width = 0.5;
+  std::string word = "abc";
   std::vector<int> list{1, 2};
   command_line line{"program", "A test."};
 
@@ -155,6 +156,9 @@ struct table {
     line.reports(false);
     line.integer("--count", count, "How many", 1, 9).reported("size.count", open);
     line.real("--width", width, "Of it").excludes("--list");
+    line.reports(true);
+    line.text("--word", word, "TEXT", "Read twice").reported_as("letters", word.size()).reported("word");
+    line.flag("--quiet", quiet, "Not in the report").unreported();
   }
   json_document read(std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), "program");
@@ -165,10 +169,14 @@ struct table {
 
 TEST(Rows, ReportTheirVariables) {
   EXPECT_EQ(table().read({"--width", "2"}),
-            json_document::parse(R"({"paint": "red", "size": {"bits": 64}, "is_open": false, "list": [1, 2]})"));
+            json_document::parse(R"({"paint": "red", "size": {"bits": 64}, "is_open": false, "list": [1, 2],
+                                     "letters": 3, "word": "abc"})"));
   table given;
-  EXPECT_EQ(given.read({"--paint", "green", "--is-open", "--bits", "32", "--list", "x"}).dump(),
-            R"({"paint":"green","size":{"bits":64},"is_open":true,"list":[7]})");  // of bits, as they were declared
+  EXPECT_EQ(
+      given.read({"--paint", "green", "--is-open", "--bits", "32", "--list", "x"}).dump(),
+      R"({"paint":"green","size":{"bits":64},"is_open":true,"list":[7],"letters":3,"word":"abc"})");  // of bits, as
+                                                                                                      // they were
+                                                                                                      // declared
   EXPECT_EQ(given.paint, colour::green);
   EXPECT_EQ(given.bits, 32);
 }
@@ -195,13 +203,14 @@ TEST(Rows, AreData) {
     FAIL() << "expected the rows";
   } catch (const help_requested& help) {
     const json_document rows = json_document::parse(help.text);
-    ASSERT_EQ(rows.size(), 6U);
+    ASSERT_EQ(rows.size(), 8U);
     EXPECT_EQ(rows[0]["type"], "red|green");
     EXPECT_EQ(rows[0]["default"], "red");
     EXPECT_EQ(rows[3]["default"], "1,2");
     EXPECT_EQ(rows[4].dump(), R"({"section":"First","of_all_programs":false,"option":"--count","type":"INTEGER",)"
-                              R"("default":"1","help":"How many","key":"size.count"})");
-    EXPECT_EQ(rows[5]["key"], "");
+                              R"("default":"1","help":"How many","keys":["size.count"]})");
+    EXPECT_EQ(rows[5]["keys"], json_document::array());
+    EXPECT_EQ(rows[6]["keys"], json_document({"letters", "word"}));
   }
 }
 
