@@ -35,27 +35,24 @@ complex<double> phase_of_angle(double angle) {
 namespace {
 
 void declare_tuning(command_line& line, shared_options& options) {
-  const bool on_gpu = options.device == "gpu";
   line.choice("--tune", options.tune, {"off", "on", "force"},
               "On a GPU: how each kernel is launched. As it comes; the fastest way, which is measured at its first use "
-              "and remembered; the same, measured again. Results do not depend on it")
-      .reported("tune", on_gpu);
+              "and remembered; the same, measured again. Results do not depend on it");
   line.text("--tune-file", options.tune_file, "FILE",
             "Where that is remembered (not given: PLAQUETTE_TUNING_FILE, else the user's cache)");
   line.custom(
-          "--protocol-seconds", "IDLE,RUNNING", "2,1.5",
-          [&options](const std::string& text, const std::string& option) {
-            const auto seconds = parse_real_list(text, option, 2);
-            for (const double s : seconds)
-              if (!(s >= 0.0 && s <= 3600.0))
-                throw input_error(
-                    fmt::format("{}: expected two numbers from 0 to 3600, found '{}'", option, printable(text)));
-            options.idle_seconds = seconds[0];
-            options.running_seconds = seconds[1];
-          },
-          "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for "
-          "tests")
-      .reported_as("protocol_seconds", {options.idle_seconds, options.running_seconds}, on_gpu);
+      "--protocol-seconds", "IDLE,RUNNING", "2,1.5",
+      [&options](const std::string& text, const std::string& option) {
+        const auto seconds = parse_real_list(text, option, 2);
+        for (const double s : seconds)
+          if (!(s >= 0.0 && s <= 3600.0))
+            throw input_error(
+                fmt::format("{}: expected two numbers from 0 to 3600, found '{}'", option, printable(text)));
+        options.idle_seconds = seconds[0];
+        options.running_seconds = seconds[1];
+      },
+      "On a GPU: idleness before cool figures, the same work before sustained ones; others than 2,1.5 are for "
+      "tests");
 }
 
 }  // namespace
@@ -83,6 +80,9 @@ void declare_planned_device(command_line& line, shared_options& options) {
   line.integer("--ranks", options.planned_ranks, "With --dryrun: how many ranks there would be; none is started", 1,
                1 << 20);
   declare_tuning(line, options);
+  const bool on_gpu = options.device == "gpu";
+  line.report("--tune", "tune", options.tune, on_gpu);
+  line.report("--protocol-seconds", "protocol_seconds", {options.idle_seconds, options.running_seconds}, on_gpu);
 }
 
 void require_plan_sense(const shared_options& options) {

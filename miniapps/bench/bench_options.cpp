@@ -31,33 +31,14 @@ void require_sense(const command_line& line, const std::string& device) {
   if (line.given("--large")) throw input_error("--large: expected no --lattice with it, whose case is the only one");
 }
 
-}  // namespace
-
-cpu::instruction_set chosen(const std::string& name) {
-  using enum cpu::instruction_set;
-  const auto isa = name == "best"     ? cpu::best_instruction_set()
-                   : name == "avx512" ? avx512
-                   : name == "avx2"   ? avx2
-                                      : generic;
-  if (cpu::kernels_of(isa).single_precision[0].width == 0)
-    throw input_error("--isa " + name + ": this processor does not have it");
-  return isa;
-}
-
-options read_options(int argc, const char* const* argv) {
-  options o;
-  command_line line(
-      "plaquette-bench",
-      "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
+void declare(command_line& line, options& o) {
   declare_device(line, o.gpu.shared);
   line.choice("--isa", o.isa, {"best", "generic", "avx2", "avx512"}, "instruction set of the kernels");
-  line.integer("--samples", o.samples, "measurements of each case", 3, 1000);
+  line.integer("--samples", o.samples, "measurements of each case", 3, 1000).reported("samples");
   line.flag("--large", o.large, "lattices beyond the last-level cache too: 16 GB of memory, some minutes");
   line.section("One case instead of the list");
-  line.custom(
-      "--lattice", "XxYxZxT", "none",
-      [&o](const std::string& text, const std::string& option) { o.lattice = parse_extents(text, option); },
-      "time the hopping term there, and nothing else");
+  line.value("--lattice", o.lattice, "XxYxZxT", parse_extents, "time the hopping term there, and nothing else")
+      .shows("none");
   line.choice("--precision", o.precision, {"double", "single", "half"}, "of its numbers");
   line.choice("--reconstruct", o.links, {"18", "12", "8"}, "stored reals of a link");
   line.integer("--rhs", o.rhs, "right-hand sides", 1, 64);
@@ -80,6 +61,27 @@ options read_options(int argc, const char* const* argv) {
   line.section("Output");
   line.text("--json", o.gpu.shared.json, "FILE", "write the report there; -: to stdout, and the tables to stderr");
   line.flag("--force", o.gpu.shared.force, "overwrite an existing report");
+}
+
+}  // namespace
+
+cpu::instruction_set chosen(const std::string& name) {
+  using enum cpu::instruction_set;
+  const auto isa = name == "best"     ? cpu::best_instruction_set()
+                   : name == "avx512" ? avx512
+                   : name == "avx2"   ? avx2
+                                      : generic;
+  if (cpu::kernels_of(isa).single_precision[0].width == 0)
+    throw input_error("--isa " + name + ": this processor does not have it");
+  return isa;
+}
+
+options read_options(int argc, const char* const* argv) {
+  options o;
+  command_line line(
+      "plaquette-bench",
+      "Times the kernels and prints them as ratios to the machine's own peaks, measured in the same run.");
+  declare(line, o);
   line.examples({"--device cpu", "--device gpu --json bench.json", "--device gpu --json bench.json --force"});
   line.parse(argc, argv);
   require_device_sense(line, o.gpu.shared);
@@ -91,6 +93,15 @@ options read_options(int argc, const char* const* argv) {
   if (line.given("--samples")) o.gpu.samples = o.samples;
   o.typed = line.typed();
   return o;
+}
+
+json_document parameters_of(const options& o) {
+  options used = o;
+  command_line line;
+  declare(line, used);
+  json_document all{{"command", o.typed}};
+  all.update(line.parameters());
+  return all;
 }
 
 }  // namespace plaquette::bench

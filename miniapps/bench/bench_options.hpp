@@ -27,6 +27,9 @@ struct options {
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 options read_options(int argc, const char* const* argv);
 
+/// Returns parameters for the report.
+json_document parameters_of(const options& o);
+
 /// Returns the instruction set of --isa. Throws input_error where this processor does not have it.
 cpu::instruction_set chosen(const std::string& name);
 

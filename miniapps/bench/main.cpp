@@ -28,9 +28,7 @@ class bench_program final : public program {
     return lattice_geometry(options_.is_one_case() ? options_.lattice : extents{8, 8, 8, 8});
   }
   run_estimate estimate(app_run&) override { return {}; }
-  json_document parameters(const app_run&) const override {
-    return {{"command", options_.typed}, {"samples", options_.samples}};
-  }
+  json_document parameters(const app_run&) const override { return parameters_of(options_); }
   exit_status body(app_run& run) override {
     run.result.gauge = {{"source", "none"}, {"plaquette", "nan"}};  // rows of a GPU that need links say which
     if (run.gpu)

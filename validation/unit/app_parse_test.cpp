@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -212,6 +213,38 @@ TEST(Rows, AreData) {
     EXPECT_EQ(rows[5]["keys"], json_document::array());
     EXPECT_EQ(rows[6]["keys"], json_document({"letters", "word"}));
   }
+}
+
+/// Whether two objects have the same keys and values, in any order; numbers to rounding.
+testing::AssertionResult alike(const json_document& found, const json_document& expected) {
+  const auto same = [](const json_document& a, const json_document& b) {
+    return a.is_number_float() ? std::abs(a.get<double>() - b.get<double>()) < 1e-12 : a == b;
+  };
+  for (const auto& [key, value] : expected.items())
+    if (!found.contains(key) || !same(found[key], value)) return testing::AssertionFailure() << key << ": " << found;
+  if (found.size() != expected.size()) return testing::AssertionFailure() << "more than expected: " << found;
+  return testing::AssertionSuccess();
+}
+
+json_document reported(const std::vector<const char*>& arguments) {
+  return shared_parameters(parsed(arguments), lattice_geometry({4, 4, 4, 8}));
+}
+
+TEST(SharedOptions, AreInTheReport) {
+  const std::string common =
+      R"("lattice": [4, 4, 4, 8], "grid": [1, 1, 1, 1], "overlap": "on", "seed": 1, "anisotropy": 1.0, "nu": 1.0,)";
+  EXPECT_TRUE(
+      alike(reported({"--mass", "1"}),
+            json_document::parse("{" + common + R"("device": "cpu", "gauge": "heatbath:6:100", "mass": 1.0, "kappa": 0.1,
+        "clover_spatial": 0.0, "clover_temporal": 0.0,
+        "boundary_phases": [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]})")));
+  EXPECT_TRUE(alike(reported({"--kappa", "0.1", "--csw", "1.5", "--clover-temporal", "2", "--device", "gpu", "--gauge",
+                              "FILE", "--reunitarise", "--stout-steps", "2", "--boundary-angles", "0,0,0,0.5"}),
+                    json_document::parse("{" + common + R"("device": "gpu", "gauge": "FILE", "mass": 1.0, "kappa": 0.1,
+        "clover_spatial": 1.5, "clover_temporal": 2.0,
+        "boundary_phases": [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "reunitarise": true,
+        "stout": {"steps": 2, "rho": 0.1, "spatial": false}, "tune": "on", "protocol_seconds": [2.0, 1.5],
+        "halo": "auto", "wait": "spin", "stall_timeout": 120.0})")));
 }
 
 TEST(SharedOptions, AreReadIntoTheirPlaces) {
