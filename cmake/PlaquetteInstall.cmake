@@ -48,8 +48,9 @@ if(PLAQUETTE_BINDINGS)
   install(TARGETS plaquette_c EXPORT PlaquetteCTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT callers
     NAMELINK_COMPONENT callers)
   # In a Python wheel the library stands in the package, under the name that it is loaded by.
-  install(FILES $<TARGET_FILE:plaquette_c> RENAME libplaquette_c.so.${PLAQUETTE_ABI} DESTINATION plaquette COMPONENT wheel
-    EXCLUDE_FROM_ALL)
+  if(TARGET plaquette_wheel)
+    install(FILES $<TARGET_SONAME_FILE:plaquette_wheel> DESTINATION plaquette COMPONENT wheel EXCLUDE_FROM_ALL)
+  endif()
   install(EXPORT PlaquetteCTargets NAMESPACE Plaquette:: DESTINATION ${package_folder} COMPONENT callers)
   install(FILES ${PROJECT_BINARY_DIR}/PlaquetteConfig.cmake ${PROJECT_BINARY_DIR}/PlaquetteConfigVersion.cmake
     DESTINATION ${package_folder} COMPONENT callers)
