@@ -3,7 +3,8 @@
 # find_package(Plaquette) gives Plaquette::common, Plaquette::cpu_ref and Plaquette::library, and Plaquette::gpu where CUDA is on. With
 # PLAQUETTE_BINDINGS there are Plaquette::api for plaquette/plaquette.hpp and Plaquette::c for plaquette/plaquette.h. The component
 # "callers" is the C library alone with its header, the Fortran module and plaquette.pc: it needs none of the other. The
-# component "programs" is the mini-apps and tools.
+# component "programs" is the mini-apps and tools. The archive of `./plaquette package` is these three: it may be unpacked
+# anywhere. share/plaquette/needs.txt in it names the libraries of the system that its programs need.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Plaquette)
@@ -23,6 +24,10 @@ install(TARGETS ${libraries} EXPORT PlaquetteTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(EXPORT PlaquetteTargets NAMESPACE Plaquette:: DESTINATION ${package_folder} COMPONENT development)
 
+set(linked_metis)
+if(METIS_INCLUDE_DIR AND METIS_LIBRARY AND NOT BUILD_SHARED_LIBS)
+  set(linked_metis ${METIS_LIBRARY})
+endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/PlaquetteConfig.cmake.in ${PROJECT_BINARY_DIR}/PlaquetteConfig.cmake
   INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/PlaquetteConfigVersion.cmake
@@ -35,6 +40,8 @@ foreach(folder ${folders_of_headers})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "common/app" EXCLUDE)
 endforeach()
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette COMPONENT development)
 
 if(PLAQUETTE_BINDINGS)
   set(headers ${PROJECT_BINARY_DIR}/bindings/include/plaquette)
@@ -66,9 +73,47 @@ if(PLAQUETTE_APPS)
   plaquette_executables_below(programs ${PROJECT_SOURCE_DIR}/miniapps "^plaquette-")
   foreach(program ${programs})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    endif()
   endforeach()
   if(BUILD_SHARED_LIBS)
     install(TARGETS plaquette_app plaquette_miniapp_shared
       LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT programs)
   endif()
 endif()
+
+# The archive, by CPack, and what has to be built for it.
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_FILE_NAME plaquette-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(archived ${libraries})
+if(PLAQUETTE_BINDINGS)
+  list(APPEND archived plaquette_c)
+endif()
+if(BUILD_SHARED_LIBS)
+  set_target_properties(${archived} PROPERTIES INSTALL_RPATH "$ORIGIN")
+endif()
+if(PLAQUETTE_APPS)
+  list(APPEND archived ${programs})
+  list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
+  find_program(PLAQUETTE_READELF NAMES ${CMAKE_READELF} readelf)
+  mark_as_advanced(PLAQUETTE_READELF)
+  if(PLAQUETTE_READELF)
+    install(CODE "
+      execute_process(COMMAND ${PLAQUETTE_READELF} -d ${program_files} OUTPUT_VARIABLE sections COMMAND_ERROR_IS_FATAL ANY)
+      string(REGEX MATCHALL \"Shared library: [^\n]+\" needs \"\${sections}\")
+      list(TRANSFORM needs REPLACE \"Shared library: .([^]]+).\" \"\\\\1\")
+      list(SORT needs)
+      list(REMOVE_DUPLICATES needs)
+      list(JOIN needs \"\\n\" text)
+      file(WRITE \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/plaquette/needs.txt \"\${text}\\n\")"
+      COMPONENT programs)
+  endif()
+endif()
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_MONOLITHIC_INSTALL ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+include(CPack)
+add_custom_target(archived DEPENDS ${archived})

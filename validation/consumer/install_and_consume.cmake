@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the build tree BUILD, then configures, builds and runs the project PROJECT against it, all under SCRATCH.
-# The examples are built with it; SOLVER is the mini-app that theirs is compared with, GPU whether there is one.
+# Packs the build tree BUILD into an archive, unpacks it elsewhere, then configures, builds and runs the project PROJECT
+# against it, all under SCRATCH. The examples, in four languages, are built with it. If SOLVER names a mini-app, that of the
+# archive judges them. GPU says whether there is one.
 file(REMOVE_RECURSE ${SCRATCH})
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT} 1)
 set(ENV{OMPI_ALLOW_RUN_AS_ROOT_CONFIRM} 1)
 
-foreach(component development callers)
-  execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix --component ${component}
-    OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-endforeach()
+cmake_path(GET CMAKE_COMMAND PARENT_PATH cmake_programs)
+execute_process(COMMAND ${cmake_programs}/cpack --config ${BUILD}/CPackConfig.cmake -B ${SCRATCH}/packed
+  OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB archive ${SCRATCH}/packed/plaquette-${VERSION}-*.tar.gz)
+file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${SCRATCH})
+file(REMOVE_RECURSE ${SCRATCH}/packed)
+file(GLOB unpacked ${SCRATCH}/plaquette-${VERSION}-*)
+file(RENAME ${unpacked} ${SCRATCH}/prefix)
+if(SOLVER)
+  cmake_path(GET SOLVER FILENAME program)
+  set(SOLVER ${SCRATCH}/prefix/bin/${program})
+endif()
 execute_process(
   COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -S ${PROJECT} -B ${SCRATCH}/build -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_C_FLAGS=${FLAGS} -DCMAKE_Fortran_FLAGS=${FLAGS} -DWANTED_VERSION=${VERSION}
@@ -72,11 +81,19 @@ if(pc AND PKG_CONFIG AND C_COMPILER AND NOT FLAGS MATCHES "-fsanitize")
     COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
-# The installed headers alone must do: a path into the source tree would hide one that is not installed.
-file(GLOB_RECURSE exported ${SCRATCH}/prefix/PlaquetteTargets.cmake)
-file(READ ${exported} targets)
+# The archive alone must do: a path into the source tree or the build tree would hide what is not in it.
 get_filename_component(source ${PROJECT}/../../.. ABSOLUTE)
-string(FIND "${targets}" "${source}/common" leak)
-if(NOT leak EQUAL -1)
-  message(FATAL_ERROR "The installed package refers to the source tree ${source}")
+file(GLOB_RECURSE texts ${SCRATCH}/prefix/*.cmake ${SCRATCH}/prefix/*.pc ${SCRATCH}/prefix/*.h)
+list(LENGTH texts number)
+if(number LESS 7)
+  message(FATAL_ERROR "The archive lacks files of the CMake package, found ${texts}")
 endif()
+foreach(file ${texts})
+  file(READ ${file} text)
+  foreach(tree ${source}/common ${BUILD})
+    string(FIND "${text}" "${tree}" leak)
+    if(NOT leak EQUAL -1)
+      message(FATAL_ERROR "${file} refers to ${tree}")
+    endif()
+  endforeach()
+endforeach()
