@@ -5,8 +5,7 @@
 namespace ladder::dg_gpu {
 namespace {
 
-const add<fused_rung<double, covariant>> rung_4("dg-gpu", 4, "covariant components", 6e-15,
-                                                "like 3, but 12 derivatives, not 18");
+const add<fused_rung<double>> rung_4("dg-gpu", 4, "covariant components", 6e-15, "like 3, but 12 derivatives, not 18");
 
 }  // namespace
 }  // namespace ladder::dg_gpu

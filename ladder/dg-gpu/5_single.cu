@@ -6,8 +6,7 @@
 namespace ladder::dg_gpu {
 namespace {
 
-const add<fused_rung<float, covariant>> rung_5("dg-gpu", 5, "single precision", 3e-6,
-                                               "like 4, but in single precision");
+const add<fused_rung<float>> rung_5("dg-gpu", 5, "single precision", 3e-6, "like 4, but in single precision");
 
 }  // namespace
 }  // namespace ladder::dg_gpu

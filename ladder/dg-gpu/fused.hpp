@@ -1,75 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What rung 3 brings: a stage is one kernel, and a block of threads takes four elements. Their fields and fluxes stay
-/// in shared memory. Neighbours read the old state at any time, so the new one goes to another array.
+/// The kernel of rung 3 for any precision, with covariant components.
 #pragma once
 
 #include "ladder/dg-gpu/problem.hpp"
 
 namespace ladder::dg_gpu {
-
-/// What is kept of the fields of an element, and how curls come from it.
-template <class R>
-struct cartesian {
-  LADDER_BOTH static void keep(R (&)[fields], const tables<R>&, int) {}
-  template <class Fields>
-  LADDER_BOTH static void add(R (&rate)[fields], const tables<R>& t, int element, int n, const Fields& u) {
-    add_curls(rate, t, element, n, u);
-  }
-};
-
-template <class R, template <class> class Components>
-struct fused_body {
-  tables<R> t;
-  R a, b, dt;
-  const R* old;
-  R *q, *k;
-
-  static constexpr int elements = 4, threads = elements * face_nodes, steps = 2;
-  struct memory {
-    R field[elements][fields][np], flux[elements][fields][face_nodes];
-  };
-
-  LADDER_BOTH void operator()(int step, int block, int thread, memory& shared) const {
-    const int here = step == 0 ? thread / face_nodes : thread / np, element = block * elements + here;
-    if (step == 0) {
-      const int m = thread % face_nodes;
-      R flux[fields], u[fields];
-      t.fluxes(flux, old, element, m / nfp, m % nfp);
-      for (int f = 0; f < fields; ++f) shared.flux[here][f][m] = flux[f];
-      if (m >= np) return;
-      for (int f = 0; f < fields; ++f) u[f] = old[t.at(f, element, m)];
-      Components<R>::keep(u, t, element);
-      for (int f = 0; f < fields; ++f) shared.field[here][f][m] = u[f];
-    } else if (here < elements) {
-      const int n = thread % np;
-      R rate[fields]{};
-      Components<R>::add(rate, t, element, n, [&](int f, int m) { return shared.field[here][f][m]; });
-      for (int m = 0; m < face_nodes; ++m)
-        for (int f = 0; f < fields; ++f) rate[f] += t.lift[n * face_nodes + m] * shared.flux[here][f][m];
-      for (int f = 0; f < fields; ++f) {
-        const int i = t.at(f, element, n);
-        k[i] = a * k[i] + dt * rate[f];
-        q[i] = old[i] + b * k[i];
-      }
-    }
-  }
-};
-
-template <class R, template <class> class Components>
-class fused_rung : public dg_rung<R> {
- public:
-  using dg_rung<R>::dg_rung;
-
- private:
-  using body = fused_body<R, Components>;
-  void do_stage(R a, R b) override {
-    for_each_block(this->p.elements / body::elements,
-                   body{this->mesh(), a, b, R(this->p.dt), this->q(), this->other_q(), this->k_.data()});
-    this->now_ = 1 - this->now_;
-  }
-  double states_of_stage() const override { return 4; }  // the old state, the new one, k both ways
-};
 
 /// What rung 4 brings: covariant components. With E_a = E . dx/dr_a the curl has six derivatives, not nine:
 ///   curl E = (1/J) sum_a dx/dr_a (D_b E_c - D_c E_b), with a, b, c in cyclic order.
@@ -101,6 +37,59 @@ struct covariant {
         rate[3 + i] += j * tangent[a][i] * curl[a];
       }
   }
+};
+
+template <class R>
+struct fused_body {
+  tables<R> t;
+  R a, b, dt;
+  const R* old;
+  R *q, *k;
+
+  static constexpr int elements = 4, threads = elements * face_nodes, steps = 2;
+  struct memory {
+    R field[elements][fields][np], flux[elements][fields][face_nodes];
+  };
+
+  LADDER_BOTH void operator()(int step, int block, int thread, memory& shared) const {
+    const int here = step == 0 ? thread / face_nodes : thread / np, element = block * elements + here;
+    if (step == 0) {
+      const int m = thread % face_nodes;
+      R flux[fields], u[fields];
+      t.fluxes(flux, old, element, m / nfp, m % nfp);
+      for (int f = 0; f < fields; ++f) shared.flux[here][f][m] = flux[f];
+      if (m >= np) return;
+      for (int f = 0; f < fields; ++f) u[f] = old[t.at(f, element, m)];
+      covariant<R>::keep(u, t, element);
+      for (int f = 0; f < fields; ++f) shared.field[here][f][m] = u[f];
+    } else if (here < elements) {
+      const int n = thread % np;
+      R rate[fields]{};
+      covariant<R>::add(rate, t, element, n, [&](int f, int m) { return shared.field[here][f][m]; });
+      for (int m = 0; m < face_nodes; ++m)
+        for (int f = 0; f < fields; ++f) rate[f] += t.lift[n * face_nodes + m] * shared.flux[here][f][m];
+      for (int f = 0; f < fields; ++f) {
+        const int i = t.at(f, element, n);
+        k[i] = a * k[i] + dt * rate[f];
+        q[i] = old[i] + b * k[i];
+      }
+    }
+  }
+};
+
+template <class R>
+class fused_rung : public dg_rung<R> {
+ public:
+  using dg_rung<R>::dg_rung;
+
+ private:
+  using body = fused_body<R>;
+  void do_stage(R a, R b) override {
+    for_each_block(this->p.elements / body::elements,
+                   body{this->mesh(), a, b, R(this->p.dt), this->q(), this->other_q(), this->k_.data()});
+    this->now_ = 1 - this->now_;
+  }
+  double states_of_stage() const override { return 4; }  // the old state, the new one, k both ways
 };
 
 }  // namespace ladder::dg_gpu

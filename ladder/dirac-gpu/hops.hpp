@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What rung 3 brings: all hops of a site in registers, by the half spinors of the ladder dirac-cpu. Rungs differ in
-/// how links and spinors are loaded.
+/// Rung 3 for any precision: all hops of a site in registers, by the half spinors of the ladder dirac-cpu. Rungs from 4
+/// on differ in how links and spinors are loaded.
 #pragma once
-
-#include <type_traits>
 
 #include "ladder/dirac-gpu/problem.hpp"
 
@@ -28,6 +26,7 @@ LADDER_BOTH void add_hops(spinor<R> (&sum)[C], const lattice& l, int site, const
 /// Links as [mu][row][column][site] numbers.
 template <class R>
 struct whole_links {
+  static constexpr int numbers_of_link = 9;
   const complex<R>* numbers;
   int sites;
   LADDER_BOTH void operator()(link<R>& u, int site, int mu) const {
@@ -45,16 +44,6 @@ LADDER_BOTH void make_third_row(link<R>& u) {
                -(a.re * b.im + a.im * b.re - c.re * d.im - c.im * d.re)};
   }
 }
-/// Reads links of which two rows are stored.
-template <class R>
-struct two_rows {
-  const complex<R>* numbers;  ///< as whole_links; the third row is not read
-  int sites;
-  LADDER_BOTH void operator()(link<R>& u, int site, int mu) const {
-    for (int k = 0; k < 6; ++k) u[k / 3][k % 3] = numbers[(mu * 9 + k) * sites + site];
-    make_third_row(u);
-  }
-};
 
 /// Spinors as [column][spin][colour][site] numbers.
 template <class R>
@@ -96,8 +85,7 @@ class hops_rung : public site_order_rung<R> {
         links_(by_number<R>(this->p.links, this->p.sites, 36)),
         in_(by_number<R>(this->p.in, this->p.sites, 12)) {}
   double bytes() const override {
-    const double numbers_of_link = std::is_same_v<Links<R>, two_rows<R>> ? 6 : 9;
-    return links_.bytes() * numbers_of_link / 9 + in_.bytes() + this->result_.bytes();
+    return links_.bytes() * Links<R>::numbers_of_link / 9 + in_.bytes() + this->result_.bytes();
   }
   void run() override {
     const int sites = this->p.sites;
