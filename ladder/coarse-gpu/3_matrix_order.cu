@@ -6,7 +6,7 @@
 namespace ladder::coarse_gpu {
 namespace {
 
-struct row_body : arrays {
+struct column_order_body : arrays {
   LADDER_BOTH void operator()(int index) const {
     const int row = index % n, site = index / n % sites, batch = index / n / sites;
     number sum{};
@@ -19,7 +19,7 @@ struct row_body : arrays {
 class matrix_order : public coarse_rung<order::by_columns> {
  public:
   using coarse_rung::coarse_rung;
-  void run() override { for_each_index(sites * columns * n, row_body{pointers()}); }
+  void run() override { for_each_index(sites * columns * n, column_order_body{pointers()}); }
 };
 
 const add<matrix_order> rung_3("coarse-gpu", 3, "matrix order", 2e-6, "like 2, but a matrix lies by columns");
