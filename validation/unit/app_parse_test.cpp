@@ -233,9 +233,9 @@ json_document reported(const std::vector<const char*>& arguments) {
 TEST(SharedOptions, AreInTheReport) {
   const std::string common =
       R"("lattice": [4, 4, 4, 8], "grid": [1, 1, 1, 1], "overlap": "on", "seed": 1, "anisotropy": 1.0, "nu": 1.0,)";
-  EXPECT_TRUE(
-      alike(reported({"--mass", "1"}),
-            json_document::parse("{" + common + R"("device": "cpu", "gauge": "heatbath:6:100", "mass": 1.0, "kappa": 0.1,
+  EXPECT_TRUE(alike(
+      reported({"--mass", "1"}),
+      json_document::parse("{" + common + R"("device": "cpu", "gauge": "heatbath:6:100", "mass": 1.0, "kappa": 0.1,
         "clover_spatial": 0.0, "clover_temporal": 0.0,
         "boundary_phases": [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]})")));
   EXPECT_TRUE(alike(reported({"--kappa", "0.1", "--csw", "1.5", "--clover-temporal", "2", "--device", "gpu", "--gauge",
