@@ -8,10 +8,28 @@
 /// part, and S are the staples that close U to the loops of the action, with their weights.
 #pragma once
 
+#include "common/algebra/antihermitian.hpp"
 #include "common/algebra/su3_exponential.hpp"
 #include "common/gauge/staples.hpp"
 
 namespace plaquette {
+
+inline constexpr int planes = dimensions * (dimensions - 1) / 2;
+
+/// Returns the number of the plane (mu, nu), in any order: xy, xz, xt, yz, yt, zt.
+PLAQUETTE_HOST_DEVICE constexpr int plane_number(int mu, int nu) {
+  const int low = mu < nu ? mu : nu, high = mu < nu ? nu : mu;
+  return low == 0 ? high - 1 : low + high;
+}
+/// Return the directions of a plane, mu < nu.
+PLAQUETTE_HOST_DEVICE constexpr int first_of_plane(int plane) { return plane < 3 ? 0 : plane < 5 ? 1 : 2; }
+PLAQUETTE_HOST_DEVICE constexpr int second_of_plane(int plane) { return plane < 3 ? plane + 1 : plane == 3 ? 2 : 3; }
+
+/// Forces on the links of the plaquette (mu, nu) at x, mu < nu, traces not yet removed.
+struct forces_of_plaquette {
+  antihermitian first, last;    ///< of U_mu(x) and U_nu(x)
+  antihermitian second, third;  ///< of U_nu(x+mu) and U_mu(x+nu)
+};
 
 /// Returns TA(U S), S from plaquettes alone.
 template <class Links, class Site, class Weight>

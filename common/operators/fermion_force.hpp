@@ -21,18 +21,10 @@
 #include "common/algebra/hermitian_6x6.hpp"
 #include "common/algebra/matrix_parts.hpp"
 #include "common/algebra/projector.hpp"
-#include "common/gauge/staples.hpp"
+#include "common/gauge/force.hpp"
 #include "common/lattice/fermion_action.hpp"
 
 namespace plaquette {
-
-inline constexpr int planes = dimensions * (dimensions - 1) / 2;
-
-/// Returns the number of the plane (mu, nu), in any order: xy, xz, xt, yz, yt, zt.
-PLAQUETTE_HOST_DEVICE constexpr int plane_number(int mu, int nu) {
-  const int low = mu < nu ? mu : nu, high = mu < nu ? nu : mu;
-  return low == 0 ? high - 1 : low + high;
-}
 
 // --- Hops ------------------------------------------------------------------------------------------------------------
 
@@ -231,12 +223,32 @@ PLAQUETTE_HOST_DEVICE su3<double> clover_force(const Links& links, const Leaves&
   return (0.5 * step) * traceless_antihermitian_part(clover_gather(links, leaves, x, mu));
 }
 
-/// Returns what the leaves of one plane add to it.
+// --- A plaquette for its four links
+// -----------------------------------------------------------------------------------
+
+// Let P be the plaquette at x, and z1 to z4 the leaves of its corners x, x+mu, x+mu+nu, x+nu, carried to x along its
+// links: U z U^+. Then G of each link is a product of P and their sum, up to the side of P on which a leaf stands. A
+// change of side adds [z, P], of which TA keeps [z, P_a], P_a the anti-Hermitian part of P. So a plaquette serves all
+// of its links for 1.3 kFMA of real numbers; `clover_gather_of_plane` takes 3.7, as it multiplies a plaquette once a
+// link.
+
+/// Returns what the leaves of the plane (mu, nu), mu < nu, add to the anti-Hermitian part of G of the plaquette's
+/// links.
+/// \param leaves  leaves(x, plane_number(mu, nu)) is Z_munu(x), of which the lower triangle is read; read as links are
 template <class Links, class Leaves, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> clover_force_of_plane(const Links& links, const Leaves& leaves, const Site& x, int mu,
-                                                        int nu, double step) {
-  const su3<double> sum = clover_gather_of_plane(links, leaves, x, links.moved(x, mu, +1), mu, nu);
-  return (0.5 * step) * traceless_antihermitian_part(links(x, mu) * sum);
+PLAQUETTE_HOST_DEVICE forces_of_plaquette clover_forces_of_plaquette(const Links& links, const Leaves& leaves,
+                                                                     const Site& x, int mu, int nu) {
+  const Site ahead = links.moved(x, mu, +1), above = links.moved(x, nu, +1);
+  const auto leaf = [&](const Site& at) { return antihermitian_of_lower(leaves(at, plane_number(mu, nu))); };
+  const su3<double> u = links(x, mu), v = links(x, nu), corner = u * links(ahead, nu);
+  const su3<double> p = corner * adjoint(v * links(above, mu));
+  antihermitian all = carried(corner, leaf(links.moved(ahead, nu, +1)));
+  const antihermitian z1 = leaf(x), z2 = carried(u, leaf(ahead)), z4 = carried(v, leaf(above));
+  all += z1 + z2 + z4;
+  const antihermitian twice_p_a = 2.0 * antihermitian_part(p);
+  const antihermitian third = antihermitian_part_of_product(all, p), last = third - half_commutator(z4, twice_p_a),
+                      first = last - half_commutator(z1, twice_p_a), second = first - half_commutator(z2, twice_p_a);
+  return {first, -1.0 * last, carried(adjoint(u), second), -1.0 * carried(adjoint(v), third)};
 }
 
 // --- Determinants ----------------------------------------------------------------------------------------------------
