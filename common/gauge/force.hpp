@@ -100,4 +100,58 @@ PLAQUETTE_HOST_DEVICE su3<double> loop_force_of_plane(const Links& links, const 
   return traceless_antihermitian_part(links(x, along) * sum);
 }
 
+// A plaquette for its four links. Let P be the plaquette at x that begins with U_mu(x), and A and D its neighbours at
+// x-mu and x-nu, as loops that begin at x. The rectangle of P and A is P A as a loop that begins with U_mu(x), and A P
+// as one that serves U_mu(x+nu), once it is carried there along U_nu(x). Likewise D P ends with U_nu(x)^+, and P D
+// serves U_nu(x+mu). All other rectangles around P are these of its neighbours at x+mu and x+nu, carried to x by
+// U_mu(x) and U_nu(x): loops can be carried along their own links alone.
+
+/// Numbers of the loops of a plane at x, of which anti-Hermitian parts are kept, with their weights: P, P A, D P,
+/// P + P A + P D for U_nu(x+mu), P + A P + D P for U_mu(x+nu).
+enum class plane_loop { plaquette, left, below, second, third };
+inline constexpr int plane_loops = 5;
+
+/// Makes them. Nine products of matrices and four anti-Hermitian parts of products: 1.3 kFMA.
+/// \param take  take(plane_loop, loop), for each of them
+template <class Links, class Site, class Take>
+PLAQUETTE_HOST_DEVICE void make_plane_loops(const Links& links, const Site& x, int mu, int nu, double plaquette_weight,
+                                            double rectangle_weight, const Take& take) {
+  const su3<double> p =
+      (links(x, mu) * links(links.moved(x, mu, +1), nu)) * adjoint(links(x, nu) * links(links.moved(x, nu, +1), mu));
+  const antihermitian plaquette = plaquette_weight * antihermitian_part(p);
+  take(plane_loop::plaquette, plaquette);
+  antihermitian second, third;
+  {
+    const Site at = links.moved(x, mu, -1);
+    const su3<double> around = adjoint(links(at, mu)) * links(at, nu) * links(links.moved(at, nu, +1), mu),
+                      a = links(x, nu) * adjoint(around);
+    const antihermitian left = rectangle_weight * antihermitian_part_of_product(p, a);
+    take(plane_loop::left, left);
+    second = plaquette + left;
+    third = plaquette + rectangle_weight * antihermitian_part_of_product(a, p);
+  }
+  const Site at = links.moved(x, nu, -1);
+  const su3<double> around = adjoint(links(at, nu)) * links(at, mu) * links(links.moved(at, mu, +1), nu),
+                    d = around * adjoint(links(x, mu));
+  const antihermitian below = rectangle_weight * antihermitian_part_of_product(d, p);
+  take(plane_loop::below, below);
+  take(plane_loop::third, third + below);
+  take(plane_loop::second, second + rectangle_weight * antihermitian_part_of_product(p, d));
+}
+
+/// Returns what plaquette and rectangles add to the anti-Hermitian part of U S of the plaquette's links. Four matrices
+/// carried along links: 0.6 kFMA.
+/// \param loops  loops(x, plane_loop)
+template <class Links, class Loops, class Site>
+PLAQUETTE_HOST_DEVICE forces_of_plaquette loop_forces_of_plaquette(const Links& links, const Loops& loops,
+                                                                   const Site& x, int mu, int nu) {
+  const su3<double> u = links(x, mu), v = links(x, nu);
+  const antihermitian right = carried(u, loops(links.moved(x, mu, +1), plane_loop::left)),
+                      above = carried(v, loops(links.moved(x, nu, +1), plane_loop::below)),
+                      here = loops(x, plane_loop::plaquette) + right + above;
+  return {here + loops(x, plane_loop::left), -1.0 * (here + loops(x, plane_loop::below)),
+          carried(adjoint(u), loops(x, plane_loop::second) + above),
+          -1.0 * carried(adjoint(v), loops(x, plane_loop::third) + right)};
+}
+
 }  // namespace plaquette

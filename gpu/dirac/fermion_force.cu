@@ -119,6 +119,8 @@ struct add_leaves_of_determinant {
 
 /// The forces of the leaves of a plaquette, as add_forces_of_plaquettes takes them.
 struct forces_of_leaves {
+  static constexpr int blocks_of_a_multiprocessor = 2;
+
   ghosted_links links;
   ghosted_matrices<planes, const std::byte> leaves;
 

@@ -11,6 +11,7 @@
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/bent_links.hpp"
+#include "gpu/gauge/passed_forces.hpp"
 #include "gpu/gauge/tile_launch.hpp"
 
 namespace plaquette::gpu {
@@ -39,27 +40,43 @@ struct add_plaquette_force {
   }
 };
 
-/// The two links of a site in a plane.
-struct add_loop_force {
-  gauge_momenta::pointer momenta;
-  ghosted_links links, bent;
-  site_order order;
+constexpr int planes_at_once = 3;  ///< whose loops are in memory
+using loops_pointer = traceless_pointer<planes_at_once * plane_loops>;
+
+/// The loops of a range of planes of one site.
+struct make_loops {
+  loops_pointer to;
+  ghosted_links links;
   site_tiles tiles;
-  int mu, nu;
-  double plaquette_weight, rectangle_weight;  ///< times what multiplies TA(U S)
+  int first_plane;
+  double plaquette_weight[planes], rectangle_weight;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_coordinate local = tiles.site(n);
-    const box_site x = links.site(local);
-    const int parity = parity_of(local);
-    const std::int32_t i = order.index(local);
+    const box_site x = links.site(tiles.site(n));
     PLAQUETTE_ROLLED
-    for (int link = 0; link < 2; ++link) {
-      const int direction = link == 0 ? mu : nu;
-      const su3<double> change =
-          loop_force_of_plane(links, bent, x, mu, nu, link == 0, plaquette_weight, rectangle_weight);
-      momenta.store(parity, i, direction, momenta.load(parity, i, direction) + change);
+    for (int k = 0; k < planes_at_once; ++k) {
+      const int plane = first_plane + k;
+      make_plane_loops(links, x, first_of_plane(plane), second_of_plane(plane), plaquette_weight[plane],
+                       rectangle_weight, [&](plane_loop which, const antihermitian& loop) {
+                         to.store(x, k * plane_loops + static_cast<int>(which), loop);
+                       });
     }
+  }
+};
+
+/// The forces of the loops of a plaquette, as add_forces_of_plaquettes takes them.
+struct forces_of_loops {
+  static constexpr int blocks_of_a_multiprocessor = 3;
+
+  ghosted_links links;
+  loops_pointer loops;
+  int first_plane;
+
+  PLAQUETTE_HOST_DEVICE forces_of_plaquette operator()(const box_site& x, int mu, int nu) const {
+    const int first = (plane_number(mu, nu) - first_plane) * plane_loops;
+    return loop_forces_of_plaquette(
+        links, [&](const box_site& at, plane_loop which) { return loops.load(at, first + static_cast<int>(which)); }, x,
+        mu, nu);
   }
 };
 
@@ -95,23 +112,27 @@ void for_each_site(const context& ctx, const Body& body) {
   for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(ctx.order().sites), body, 128);
 }
 
-/// Adds factor TA(U S) of plaquettes and rectangles. A plane: 8 products of matrices a site to bend its links and 22 to
-/// use them, with sums 38 kflops a site in all. Fewest bytes, plane by plane: 864 to bend; links and bent links 864,
-/// momenta read and written 576, so 13.8 kB in all. From the L2 cache a plane's tile takes some 22 matrices a site, 19
-/// kB in all; without tiles, and with plaquettes for themselves, it was 52 kB.
+/// Adds factor TA(U S) of plaquettes and rectangles. A plane of a site: nine products of matrices, four halves of
+/// products, and four matrices carried along links, 1.9 kFMA of real numbers: 22 kflops a site in all. Fewest bytes a
+/// site: links 1152, loops written and read 3840, momenta read and written 3168, forces passed on 1536.
 void add_loop_forces(gauge_momenta& momenta, const gauge_configuration& links, const links_with_ghosts& around,
                      const loop_action& action, double factor) {
   const context& ctx = links.get_context();
-  gauge_configuration bent(ctx);
-  for (int mu = 0; mu < dimensions; ++mu)
-    for (int nu = mu + 1; nu < dimensions; ++nu) {
-      bend_links(bent, around, mu, nu);
-      const links_with_ghosts bent_around(bent);
-      for_each_tiled_site(ctx.queue(), ctx.order(),
-                          add_loop_force{momenta.sites(), around.sites(), bent_around.sites(), ctx.order(),
-                                         site_tiles::of_plane(ctx.order(), mu, nu), mu, nu,
-                                         factor * action.plaquette_weight(mu, nu), factor * action.c1});
-    }
+  const box_with_ghosts box(ctx.geometry());
+  const traceless_matrices<planes_at_once * plane_loops> loops(ctx, box);
+  const traceless_matrices<2 * planes> passed(ctx, box);
+  make_loops make{loops.sites(), around.sites(), site_tiles::of_lattice(ctx.order()), 0, {}, action.c1};
+  for (int plane = 0; plane < planes; ++plane)
+    make.plaquette_weight[plane] = action.plaquette_weight(first_of_plane(plane), second_of_plane(plane));
+  for (int first = 0; first < planes; first += planes_at_once) {
+    make.first_plane = first;
+    for_each_tiled_site(ctx.queue(), ctx.order(), make);
+    constexpr int chunks = planes_at_once * plane_loops * traceless_chunks;
+    ghost_exchange(ctx, box)({loops.sites().begin, chunks}, {.first = 0, .count = chunks});
+    add_own_forces(momenta, passed, forces_of_loops{around.sites(), loops.sites(), first}, first,
+                   first + planes_at_once - 1, factor);
+  }
+  add_forces_passed_on(momenta, passed, box, factor);
 }
 
 }  // namespace

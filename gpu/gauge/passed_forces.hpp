@@ -69,9 +69,12 @@ using passed_forces = traceless_pointer<2 * planes>;
 
 /// The forces of a range of planes of one site: adds step times the forces on its own links, and passes on the others.
 /// On a process grid it also passes on what comes from the ghosts below a cut, in the same kernel, for the same bits.
-/// \tparam Forces  forces(x, mu, nu) are the forces of a plaquette; forces.links reads links
+/// \tparam Forces  forces(x, mu, nu) are the forces of a plaquette; forces.links reads links; it says how many blocks a
+///                 multiprocessor holds
 template <class Forces>
 struct add_forces_of_plaquettes {
+  static constexpr int blocks_of_a_multiprocessor = Forces::blocks_of_a_multiprocessor;
+
   gauge_momenta::pointer momenta;
   passed_forces passed;
   Forces forces;
@@ -154,8 +157,7 @@ void add_own_forces(gauge_momenta& momenta, const traceless_matrices<2 * planes>
   for_each_tiled_site(ctx.queue(), order, body);
   for (body.cut = 0; body.cut < dimensions; ++body.cut)
     if (ctx.geometry().is_cut(body.cut))
-      for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(order.sites) / order.length[body.cut], body,
-                     site_tiles::sites_of_a_tile);
+      for_each_index_of_tiles(ctx.queue(), 2 * static_cast<std::int64_t>(order.sites) / order.length[body.cut], body);
 }
 
 /// Adds step times what all planes have passed on. Fewest bytes a site: 768 passed on, momenta read and written 1152.

@@ -25,21 +25,25 @@ __global__ void __launch_bounds__(site_tiles::sites_of_a_tile, Body::blocks_of_a
 
 #endif
 
-/// Calls body(n) for all sites n of a rank, or all columns if its tiles are of columns, a tile a block of threads. A
-/// body may say how many blocks a multiprocessor is to hold at once, as `blocks_of_a_multiprocessor`.
+/// Calls body(n) for 0 <= n < count, blocks of threads as for tiles. A body may say how many blocks a multiprocessor is
+/// to hold at once, as `blocks_of_a_multiprocessor`.
 template <class Body>
-void for_each_tiled_site(const queue& q, const site_order& order, const Body& body) {
+void for_each_index_of_tiles(const queue& q, std::int64_t count, const Body& body) {
   static_assert(std::is_trivially_copyable_v<Body>);
-  const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites) / body.tiles.column;
   constexpr int threads = site_tiles::sites_of_a_tile;
 #ifdef __CUDACC__
-  if constexpr (requires { Body::blocks_of_a_multiprocessor; }) {
-    launch_kernel(q, dim3(static_cast<unsigned>((sites + threads - 1) / threads)), dim3(threads), 0, true,
-                  tile_kernel<Body>, sites, !goes_forwards<Body>() && q.next_is_reversed(), body);
-    return;
-  }
+  if constexpr (requires { Body::blocks_of_a_multiprocessor; })
+    launch_kernel(q, dim3(static_cast<unsigned>((count + threads - 1) / threads)), dim3(threads), 0, true,
+                  tile_kernel<Body>, count, !goes_forwards<Body>() && q.next_is_reversed(), body);
+  else
 #endif
-  for_each_index(q, sites, body, threads);
+    for_each_index(q, count, body, threads);
+}
+
+/// Calls body(n) for all sites n of a rank, or all columns if its tiles are of columns, a tile a block of threads.
+template <class Body>
+void for_each_tiled_site(const queue& q, const site_order& order, const Body& body) {
+  for_each_index_of_tiles(q, 2 * static_cast<std::int64_t>(order.sites) / body.tiles.column, body);
 }
 
 }  // namespace plaquette::gpu
