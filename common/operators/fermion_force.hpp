@@ -223,8 +223,7 @@ PLAQUETTE_HOST_DEVICE su3<double> clover_force(const Links& links, const Leaves&
   return (0.5 * step) * traceless_antihermitian_part(clover_gather(links, leaves, x, mu));
 }
 
-// --- A plaquette for its four links
-// -----------------------------------------------------------------------------------
+// --- A plaquette for its four links ----------------------------------------------------------------------------------
 
 // Let P be the plaquette at x, and z1 to z4 the leaves of its corners x, x+mu, x+mu+nu, x+nu, carried to x along its
 // links: U z U^+. Then G of each link is a product of P and their sum, up to the side of P on which a leaf stands. A
