@@ -51,6 +51,14 @@ class HmcCheats(CommandLineTest):
         self.passes(*warmed)
         self.fails("no-warm-up", "trajectories of the warm-up that moved no links", *warmed)
 
+    @on_cpu
+    def test_a_warm_up_of_other_quarks(self):
+        warmed = [*replaced(QUARKS, "--integrator", "omelyan:8(det,light,gauge)"), "--warm-up", "0.12:2"]
+        self.passes(*warmed)
+        self.fails("other-warm-up", ("systems of the heat bath", "systems of the end", "systems of the last force"),
+                   *warmed)
+        self.fails("light-warm-up", "drawn operation of the drawn trajectory", *warmed)
+
     def test_steps_that_were_not_made(self):
         # With half of six steps |dH| is 61, and the run ends after its first trajectory.
         short_steps = replaced(LINKS, "--integrator", "omelyan:12(gauge)")
