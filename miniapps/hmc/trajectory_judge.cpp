@@ -271,7 +271,8 @@ void judgement::judge_end() {
   const energy_change change = parts_("energy of the end", [&] { return state_.change_of_energy(); });
   const double scale = static_cast<double>(run_.geometry.global_volume());
   add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_.dh), 1e3 * roundoff * scale + 1e-9);
-  const gauge_configuration end = parts_("links of the end", [&] { return state_.links(); });
+  gauge_configuration end = parts_("links of the end", [&] { return state_.links(); });
+  exchange_ghosts(end, run_.world);  // those of the device may be stale
   if (kept_.accepted)
     add("links of the drawn trajectory, made again",
         std::abs(cpu::measure_plaquettes(end, run_.world).average - kept_.plaquette), 1e-12);
@@ -373,10 +374,10 @@ void judgement::judge_systems_of_force(int factor, const gauge_configuration& li
     const textbook::source_at_site source = source_of(phi, factor, links, held);
     if (is_last || quarks().is_normal()) {
       worst.add(residual(x_of, source, on, factor, false), tolerance);
-    } else {  // the system of phi + X was solved
-      spinor_configuration psi = phi, sum = x_of;
+    } else {                                       // the system of phi + X was solved
+      spinor_configuration psi = phi, sum = x_of;  // even_product makes the odd sites of psi
       const spinor_configuration product = textbook::even_product(psi, links, w, run_.world);
-      if (!has_heavier) cpu::for_each_site(run_.geometry, [&](const coordinate& s) { sum(s) = sum(s) + phi(s); });
+      if (!has_heavier) cpu::for_each_site(run_.geometry, [&](const coordinate& s) { sum(s) = sum(s) + psi(s); });
       worst.add(
           residual(sum, [&](const coordinate& s) { return source(s) + product(s); }, on, factor, false), tolerance);
     }

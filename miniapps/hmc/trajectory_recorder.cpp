@@ -38,6 +38,7 @@ void trajectory_recorder::note_trajectory(const molecular_dynamics& state, std::
                         .seconds = seconds,
                         .accepted = accepted,
                         .start = state.links_of_start()};
+  exchange_ghosts(taken.start, world_);  // those of the device may be stale
   if (!accepted) taken.distance_after_rejection = cpu::rms_distance(state.links(), taken.start, world_);
   std::swap(taken.end, boundary_);
   std::swap(taken.piece, piece_);

@@ -102,6 +102,20 @@ class HmcCheats(CommandLineTest):
         for cheat in ("force", "one-force"):
             self.fails(cheat, "companion: every operation", *QUARKS)
 
+    @unittest.skipUnless(MPIEXEC and DEVICE == "cpu", "one rank")
+    def test_ghosts_of_links_that_stay_behind(self):
+        short = replaced(QUARKS, "--integrator", "omelyan:2(det,light,gauge)", "--tau", "0.1")
+        self.passes(*short, ranks=2)
+        self.fails("stale-ghosts", "systems of the end", *short, ranks=2)
+
+    @on_cpu
+    def test_a_coarse_operator_of_other_links(self):
+        """Solves still end: the links that a piece leads to are others when it is made again."""
+        by_multigrid = replaced(QUARKS, "--lattice", "4x4x4x8", "--integrator", "omelyan:4(det,light,gauge)", "--solvers",
+                                "multigrid-single")
+        self.passes(*by_multigrid)
+        self.fails("stale-hierarchy", "links of the drawn trajectory, made again", *by_multigrid)
+
     @on_cpu
     def test_a_determinant_that_is_left_out(self):
         self.fails("no-determinant", "dH of the drawn trajectory, by the textbook", *QUARKS)
