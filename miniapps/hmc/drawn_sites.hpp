@@ -11,7 +11,7 @@
 
 namespace plaquette {
 
-/// Lattices of up to so many sites are judged everywhere. On larger ones so many are drawn, to within a few roots.
+/// Number of sites up to which a lattice is judged everywhere. On a larger one about this number is drawn.
 inline constexpr std::int64_t most_judged_sites = std::int64_t{16} * 16 * 16 * 16;
 
 /// Returns local coordinates of this rank's sites that a seed draws. Each site of the lattice has the same chance, on

@@ -535,6 +535,7 @@ json_document trajectory_judge::judged(int first) const {
           {"drawn", numbers},
           {"made_whole", whole},
           {"pieces_of_a_trajectory", trajectory_recorder::pieces},
+          {"seconds", parts_.document()},
           {"chance_of_each", made > 0.0 ? static_cast<double>(judged_.size()) / made : 0.0}};
 }
 
@@ -546,6 +547,9 @@ std::string trajectory_judge::describe_judged(int first) const {
   std::string text =
       fmt::format("drawn {} of {} made in this run: one wrong trajectory is drawn with chance {:.2g}", numbers,
                   offered_.size(), static_cast<double>(judged_.size()) / static_cast<double>(offered_.size()));
+  if (judged_whole_.size() < judged_.size())
+    text += fmt::format("; of {} of them a piece of {} and both ends", judged_.size() - judged_whole_.size(),
+                        trajectory_recorder::pieces);
   if (first > 0) text += fmt::format("; the {} before it by history alone", first);
   return text;
 }
