@@ -60,7 +60,8 @@ class judgement {
             molecular_dynamics& state, const kept_trajectory& kept, std::vector<coordinate> sites)
       : run_(run), parts_(parts), action_(action), plan_(plan), state_(state), kept_(kept), sites_(std::move(sites)) {}
 
-  void judge_start_and_piece();
+  /// \param goes_back  makes the way back of the piece, too
+  void judge_start_and_piece(bool goes_back);
   void judge_end();
   void judge_whole();
 
@@ -102,7 +103,7 @@ class judgement {
 
   void judge_heat_bath();
   std::vector<std::size_t> drawn_operations(const kept_piece& piece) const;
-  void judge_piece();
+  void judge_piece(bool goes_back);
   void judge_forces(const gauge_configuration& links);
   void judge_systems_of_force(int factor, const gauge_configuration& links, const textbook::judged_sites& on,
                               std::vector<spinor_configuration>& x, std::vector<spinor_configuration>& y,
@@ -211,7 +212,7 @@ std::vector<std::size_t> judgement::drawn_operations(const kept_piece& piece) co
 
 /// Makes a piece again as it was made in the run, and goes back. Some operations in it, drawn now, are made by the
 /// host.
-void judgement::judge_piece() {
+void judgement::judge_piece(bool goes_back) {
   const kept_piece& piece = kept_.piece;
   if (piece.first > 0) state_.put_back(*piece.before);
   const values before = at_sites(md_matrices::links);
@@ -234,13 +235,15 @@ void judgement::judge_piece() {
     seconds = watch.seconds();
   });
   const values links = at_sites(md_matrices::links), momenta = at_sites(md_matrices::momenta);
-  parts_("the way back", [&] {
-    state_.reverse();
-    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation)
-      operate(state_, plan_, *operation);
-    state_.finish();
-  });
-  add("links after the way back", distance(at_sites(md_matrices::links), before), force_tolerance());
+  if (goes_back) {
+    parts_("the way back", [&] {
+      state_.reverse();
+      for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation)
+        operate(state_, plan_, *operation);
+      state_.finish();
+    });
+    add("links after the way back", distance(at_sites(md_matrices::links), before), force_tolerance());
+  }
   // Solves begin with what they had in the run, but for forecasts and the vectors of a hierarchy that was renewed.
   const double tolerance = action_.forecasts > 0 || piece.renewals > 0 ? force_tolerance() : 1e-12;
   state_.put_back(*piece.after);
@@ -255,7 +258,7 @@ void judgement::judge_piece() {
   add("seconds of the drawn trajectory made again, against those of the run", seconds / (of_run + noise), 30.0);
 }
 
-void judgement::judge_start_and_piece() {
+void judgement::judge_start_and_piece(bool goes_back) {
   parts_("heat bath", [&] {
     state_.set_links(kept_.start);
     run_.world.barrier();
@@ -263,7 +266,7 @@ void judgement::judge_start_and_piece() {
     state_.finish();
   });
   parts_("heat bath, by the textbook", [&] { judge_heat_bath(); });
-  judge_piece();
+  judge_piece(goes_back);
 }
 
 void judgement::judge_end() {
@@ -482,7 +485,7 @@ void trajectory_judge::judge(molecular_dynamics& state) {
     run_.note_draw("sites", seed);
     const stopwatch watch;
     judgement now(run_, parts_, options_.action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
-    now.judge_start_and_piece();
+    now.judge_start_and_piece(true);
     now.judge_end();
     judged_.push_back(kept.number);
     spent += watch.seconds();
@@ -506,8 +509,7 @@ void trajectory_judge::judge_warm_up(molecular_dynamics& state, const hybrid_act
   part_seconds all_are_one;
   parts_("the warm-up", [&] {
     judgement now(run_, all_are_one, action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
-    now.judge_start_and_piece();
-    now.judge_end();
+    now.judge_start_and_piece(false);
   });
 }
 

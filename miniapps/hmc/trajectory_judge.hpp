@@ -68,7 +68,7 @@ class trajectory_judge {
   /// Judges kept trajectories and adds the checks, each with the value of the worst one. The first is always judged,
   /// more within their share of the time. Adds a check that fails if no trajectory was offered. Collective.
   void judge(molecular_dynamics& state);
-  /// Judges one trajectory of a warm-up, and adds the same checks. Collective.
+  /// Judges the heat bath and a piece of one trajectory of a warm-up, by the checks of the same names. Collective.
   /// \param state   has the action
   /// \param action  as the options have it for this trajectory
   void judge_warm_up(molecular_dynamics& state, const hybrid_action& action, const kept_trajectory& kept);
