@@ -11,7 +11,7 @@ namespace plaquette {
 
 void trajectory_recorder::note_operation(const molecular_dynamics& state, std::size_t all) {
   if (done_ == 0) pieces_done_ = 0;
-  const std::size_t count = std::min(pieces, all);
+  const std::size_t count = seconds_ < shortest ? 1 : std::min(pieces, all);
   const auto end_of = [&](std::size_t piece) { return all * piece / count; };
   if (++done_ != end_of(pieces_done_ + 1)) return;
   if (draw_by_clock(pieces_done_ + 1, world_) == 0) {
@@ -29,6 +29,8 @@ void trajectory_recorder::note_trajectory(const molecular_dynamics& state, std::
                                           bool accepted, double plaquette, double seconds) {
   done_ = 0;
   ++offered_;
+  world_.maximum({&seconds, 1});
+  seconds_ = seconds;
   const bool has_room = std::ssize(kept_) < slots_;
   const std::size_t at = has_room ? kept_.size() : draw_by_clock(offered_, world_);
   if (at >= static_cast<std::size_t>(slots_)) return;

@@ -37,6 +37,7 @@ struct kept_trajectory {
 class trajectory_recorder {
  public:
   static constexpr std::size_t pieces = 16;  ///< of a trajectory, or as many as it has operations
+  static constexpr double shortest = 0.1;    ///< seconds: after a shorter trajectory the next one is one piece
 
   trajectory_recorder(const communicator& world, int slots) : world_(world), slots_(slots) {}
 
@@ -65,6 +66,7 @@ class trajectory_recorder {
   std::unique_ptr<md_state> boundary_;      ///< the state at the end of its last piece
   kept_piece piece_;                        ///< the one that is kept of it
   std::size_t offered_ = 0;
+  double seconds_ = shortest;  ///< of the last trajectory
   std::vector<kept_trajectory> kept_;
 };
 
