@@ -11,7 +11,7 @@ namespace plaquette {
 
 void trajectory_recorder::note_operation(const molecular_dynamics& state, std::size_t all) {
   if (done_ == 0) pieces_done_ = 0;
-  const std::size_t count = seconds_ < shortest ? 1 : std::min(pieces, all);
+  const std::size_t count = seconds_ < shortest ? 1 : std::clamp(all / least, std::size_t{1}, pieces);
   const auto end_of = [&](std::size_t piece) { return all * piece / count; };
   if (++done_ != end_of(pieces_done_ + 1)) return;
   if (draw_by_clock(pieces_done_ + 1, world_) == 0) {

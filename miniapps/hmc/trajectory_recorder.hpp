@@ -36,7 +36,8 @@ struct kept_trajectory {
 /// Keeps up to `slots` trajectories of all that are made, each with the same chance, and a piece of each.
 class trajectory_recorder {
  public:
-  static constexpr std::size_t pieces = 16;  ///< of a trajectory, or as many as it has operations
+  static constexpr std::size_t pieces = 16;  ///< of a trajectory, or fewer
+  static constexpr std::size_t least = 4;    ///< operations of a piece, so that it has kicks and drifts
   static constexpr double shortest = 0.1;    ///< seconds: after a shorter trajectory the next one is one piece
 
   trajectory_recorder(const communicator& world, int slots) : world_(world), slots_(slots) {}
