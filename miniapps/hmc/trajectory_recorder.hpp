@@ -30,6 +30,7 @@ struct kept_trajectory {
   gauge_configuration start;        ///< links
   std::unique_ptr<md_state> end{};  ///< before the accept step
   kept_piece piece{};
+  int renewals = 0;                                  ///< of multigrid's vectors until the end
   std::optional<double> distance_after_rejection{};  ///< of the links that were put back from those of the start
 };
 
