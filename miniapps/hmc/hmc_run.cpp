@@ -364,13 +364,16 @@ run_estimate hmc_program::estimate(app_run& run) {
   // The judge holds the starts of trajectories on the host, and links and momenta on the device, those of a trajectory
   // under way with them. When it judges, it has the last links, links and momenta of an end, vectors, and leaves and
   // some matrices of the drawn sites.
-  const int kept = std::min(trajectory_judge::slots(run.geometry), options_.trajectories - state_.trajectories_done());
-  const double states = 2.0 * trajectory_judge::states * (std::max(kept, 0) + 1);
+  const int to_make = std::max(options_.trajectories - state_.trajectories_done(), 0);
+  const int kept = std::min(trajectory_judge::slots(run.geometry), to_make);
+  const bool is_one_piece = options_.plan.operations.size() < 2 * trajectory_recorder::least;  // nothing is before it
+  const double states = 2.0 * (trajectory_judge::states - (is_one_piece ? 1 : 0)) * std::min(kept + 1, to_make);
   const bool has_quarks = options_.action.quarks.has_value();
   const double vectors =
-      has_quarks ? 2.0 * options_.action.quarks->factors() * options_.action.quarks->pairs + 3.0 : 0.0;
-  const double of_sites = std::min(sites, static_cast<double>(most_judged_sites)) * 6.5 * sizeof(site_links);
-  const double judged = (std::max(kept, 0) + 3.0 + vectors / 3.0) * on_host + of_sites;
+      has_quarks ? 2.0 * options_.action.quarks->factors() * options_.action.quarks->pairs + 1.0 : 0.0;
+  const double at_a_site = displaces || !has_quarks ? 6.5 : options_.action.has_determinant() ? 1.5 : 0.0;
+  const double of_sites = std::min(sites, static_cast<double>(most_judged_sites)) * at_a_site * sizeof(site_links);
+  const double judged = (kept + 3.0 + vectors / 3.0) * on_host + of_sites;
   constexpr double program = 0x1.4p23, runtime = 0x1p29;
   hybrid_action action = options_.action;
   // A trial may choose single precision, and has tried it.
