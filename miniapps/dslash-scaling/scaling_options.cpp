@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <utility>
 
 #include "common/app/command_line.hpp"
 #include "common/app/parse.hpp"
@@ -31,7 +31,7 @@ constexpr const char* usual_gauge = "weak:0.2";
 
 struct raw_options {
   class_options size;
-  std::string scaling = "strong", preconditioning = "symmetric", placement = "none";
+  std::string scaling = "strong";
   case_lists lists{{operator_kind::hopping, operator_kind::wilson, operator_kind::clover, operator_kind::wilson_schur,
                     operator_kind::clover_schur},
                    {site_layout::even_odd, site_layout::full},
@@ -40,127 +40,109 @@ struct raw_options {
                    {1}};
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (c == ',')
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
-}
+std::string name(reconstruct links) { return std::to_string(stored_reals(links)); }
 
-/// Declares an option that takes a list of different values, each read by `read`.
+/// Returns what reads one of these values by its name.
 template <class Value>
-void list_option(command_line& line, const std::string& option, const std::string& type, const std::string& usual,
-                 std::vector<Value>& values, const std::function<Value(const std::string&, const std::string&)>& read,
-                 const std::string& help) {
-  line.custom(
-      option, type, usual,
-      [&values, read](const std::string& text, const std::string& name) {
-        values.clear();
-        for (const std::string& word : split(text)) {
-          const Value value = read(word, name);
-          if (std::ranges::find(values, value) != values.end())
-            throw input_error(fmt::format("{}: expected each value once, found '{}' again", name, printable(word)));
-          values.push_back(value);
-        }
-      },
-      help);
-}
-
-/// Reads one of the names of an enumeration.
-template <class Value>
-std::function<Value(const std::string&, const std::string&)> word_of(const std::vector<Value>& values,
-                                                                     const std::function<std::string(Value)>& name_of) {
-  return [values, name_of](const std::string& word, const std::string& option) {
+auto name_of(std::vector<Value> values) {
+  return [values = std::move(values)](const std::string& word, const std::string& option) {
     std::string known;
     for (const Value value : values) {
-      if (word == name_of(value)) return value;
-      known += (known.empty() ? "" : ", ") + name_of(value);
+      if (word == name(value)) return value;
+      known += (known.empty() ? "" : ", ") + name(value);
     }
     throw input_error(fmt::format("{}: expected one of {}, found '{}'", option, known, printable(word)));
   };
 }
 
-void declare_cases(command_line& line, case_lists& lists) {
-  const auto all = lists.kinds;
-  auto kinds = all;
-  for (const auto vector_operation : {operator_kind::axpy, operator_kind::dot, operator_kind::norm2})
-    kinds.push_back(vector_operation);
-  const std::vector precisions{number_precision::double_precision, number_precision::single_precision,
-                               number_precision::half_precision};
-  const std::vector links{reconstruct::none, reconstruct::twelve, reconstruct::eight};
-  line.section("What is timed (lists: A,B,...)");
-  const auto kind = word_of<operator_kind>(kinds, [](operator_kind k) { return name(k); });
-  line.custom(
-      "--operator", "all|LIST", "all",
-      [&lists, all, kind](const std::string& text, const std::string& option) {
-        lists.kinds.clear();
-        if (text == "all") {
-          lists.kinds = all;
-          return;
-        }
-        for (const std::string& word : split(text)) lists.kinds.push_back(kind(word, option));
-        auto sorted = lists.kinds;
-        std::ranges::sort(sorted);
-        if (std::ranges::adjacent_find(sorted) != sorted.end())
-          throw input_error(option + ": expected each operator once, found '" + printable(text) + "'");
-      },
-      "hopping: D; wilson, clover: M without and with its clover term; wilson_schur, clover_schur: their even-odd "
-      "Schur complements; these are all. In addition axpy: x += a u; dot: <u, v>; norm2: |u|^2");
-  list_option<site_layout>(
-      line, "--layout", "LIST of even-odd|full", "even-odd,full", lists.layouts,
-      word_of<site_layout>({site_layout::even_odd, site_layout::full}, [](site_layout l) { return name(l); }),
-      "Sites of the output: one parity or all; M is full, Schur complements are even-odd, the "
-      "hopping term is both");
-  list_option<number_precision>(line, "--precision", "LIST of double|single|half", "single,double", lists.precisions,
-                                word_of<number_precision>(precisions, [](number_precision p) { return name(p); }),
-                                "Of links and spinors; the first one is that of the figure of merit");
-  list_option<reconstruct>(line, "--reconstruct", "LIST of 18|12|8", "18", lists.links,
-                           word_of<reconstruct>(links, [](reconstruct r) { return std::to_string(stored_reals(r)); }),
-                           "Stored reals a link; the rest is rebuilt in registers");
-  list_option<int>(
-      line, "--rhs", "LIST of INTEGER", "1", lists.rhs,
-      [](const std::string& word, const std::string& option) {
-        return static_cast<int>(parse_integer(word, option, 1, 4096));
-      },
-      "Right-hand sides of one application");
+/// Returns what reads a list of different values, each by `read`.
+template <class Read>
+auto list_of(Read read) {
+  return [read](const std::string& text, const std::string& option) {
+    std::vector<decltype(read(text, option))> values;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string word = text.substr(at, end - at);
+      const auto value = read(word, option);
+      if (std::ranges::find(values, value) != values.end())
+        throw input_error(fmt::format("{}: expected each value once, found '{}' again", option, printable(word)));
+      values.push_back(value);
+      at = end + 1;
+    }
+    return values;
+  };
 }
 
-void declare_run(command_line& line, scaling_options& options, raw_options& raw) {
+void declare_cases(command_line& line, case_lists& lists) {
+  using enum number_precision;
+  const auto all = lists.kinds;
+  auto kinds = all;
+  kinds.insert(kinds.end(), {operator_kind::axpy, operator_kind::dot, operator_kind::norm2});
+  line.section("What is timed (lists: A,B,...)");
+  line.value(
+          "--operator", lists.kinds, "all|LIST",
+          [all, some = list_of(name_of(kinds))](const std::string& text, const std::string& option) {
+            return text == "all" ? all : some(text, option);
+          },
+          "hopping: D; wilson, clover: M without and with its clover term; wilson_schur, clover_schur: their even-odd "
+          "Schur complements; these are all. In addition axpy: x += a u; dot: <u, v>; norm2: |u|^2")
+      .shows("all");
+  line.value("--layout", lists.layouts, "LIST of even-odd|full",
+             list_of(name_of(std::vector{site_layout::even_odd, site_layout::full})),
+             "Sites of the output: one parity or all; M is full, Schur complements are even-odd, the hopping term is "
+             "both")
+      .shows("even-odd,full");
+  line.value("--precision", lists.precisions, "LIST of double|single|half",
+             list_of(name_of(std::vector{double_precision, single_precision, half_precision})),
+             "Of links and spinors; the first one is that of the figure of merit")
+      .shows("single,double");
+  line.value("--reconstruct", lists.links, "LIST of 18|12|8",
+             list_of(name_of(std::vector{reconstruct::none, reconstruct::twelve, reconstruct::eight})),
+             "Stored reals a link; the rest is rebuilt in registers")
+      .shows("18");
+  line.value("--rhs", lists.rhs, "LIST of INTEGER", list_of([](const std::string& word, const std::string& option) {
+               return static_cast<int>(parse_integer(word, option, 1, 4096));
+             }),
+             "Right-hand sides of one application");
+}
+
+void declare_run(command_line& line, scaling_options& o, raw_options& raw) {
   line.section("Problem and run");
   declare_class(
       line, raw.size, {"small", "reference", "target"},
       "Official class (RUN_RULES.md) up to exa, or lattice of a step of the ladder (small, where nothing names "
-      "a lattice): of all ranks, or of each rank with --scaling weak");
+      "a lattice): of all ranks, or of each rank with --scaling weak")
+      .reported_as("size", o.size);
   line.choice("--scaling", raw.scaling, {"strong", "weak"},
-              "Which lattice of the ladder: that of all ranks together "
-              "(strong) or of each (weak)");
+              "Which lattice of the ladder: that of all ranks together (strong) or of each (weak)")
+      .reported_as("scaling", o.weak ? "weak" : "strong");
   line.custom(
-      "--local-lattice", "XxYxZxT", "",
-      [&options](const std::string& text, const std::string& option) {
-        options.local_lattice = parse_extents(text, option);
-      },
-      "Extents of the part of each rank, instead of --lattice");
-  line.choice("--preconditioning", raw.preconditioning, {"symmetric", "asymmetric"}, "Form of the Schur complements");
-  line.integer("--samples", options.samples, "Measurements of each case", 3, 100'000);
-  line.choice("--placement", raw.placement, {"none", "good", "bad"},
+          "--local-lattice", "XxYxZxT", "",
+          [&o](const std::string& text, const std::string& option) { o.local_lattice = parse_extents(text, option); },
+          "Extents of the part of each rank, instead of --lattice")
+      .reported_as("local_lattice", o.local_lattice.value_or(extents{}));
+  line.choice("--preconditioning", o.preconditioning,
+              {{"symmetric", schur_kind::symmetric}, {"asymmetric", schur_kind::asymmetric}},
+              "Form of the Schur complements")
+      .reported("preconditioning");
+  line.integer("--samples", o.samples, "Measurements of each case", 3, 100'000).reported("samples");
+  line.choice("--placement", o.placement, {placement_policy::none, placement_policy::good, placement_policy::bad},
               "Of threads and memory: as the program was started; on the cores and the memory of one NUMA node each; "
               "or deliberately bad: memory of another node, and the GPU of the rank half the host away");
-  line.flag("--latency", options.latency,
+  line.flag("--latency", o.latency,
             "Time no operators, but messages from 8 B to 256 MiB, between host and GPU, from GPU to GPU and between "
-            "ranks, and launches of kernels");
-  line.custom(
-      "--message-limit", "BYTES", "268435456",
-      [&options](const std::string& text, const std::string& option) {
-        options.largest_message = static_cast<std::size_t>(parse_integer(text, option, 8, std::int64_t{1} << 30));
-        if (options.largest_message % 8 != 0)
-          throw input_error(fmt::format("{}: expected a multiple of 8, found '{}'", option, printable(text)));
-      },
-      "The longest message of --latency");
-  line.needs("--message-limit", "--latency");
+            "ranks, and launches of kernels")
+      .reported("latency");
+  line.value(
+          "--message-limit", o.largest_message, "BYTES",
+          [](const std::string& text, const std::string& option) {
+            const auto bytes = static_cast<std::size_t>(parse_integer(text, option, 8, std::int64_t{1} << 30));
+            if (bytes % 8 != 0)
+              throw input_error(fmt::format("{}: expected a multiple of 8, found '{}'", option, printable(text)));
+            return bytes;
+          },
+          "The longest message of --latency")
+      .needs("--latency");
   line.no_effect_with("--latency", {"--operator", "--layout", "--precision", "--reconstruct", "--rhs", "--samples",
                                     "--check", "--size", "--scaling", "--lattice", "--local-lattice", "--gauge"});
 }
@@ -258,8 +240,6 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
 
   options.shared = shared.collected();
   options.command = line.typed();
-  options.preconditioning = raw.preconditioning == "symmetric" ? schur_kind::symmetric : schur_kind::asymmetric;
-  options.placement = parse_placement_policy(raw.placement, "--placement");
   if (!raw.size.size.empty() && !line.given("--precision") && find_class("dslash-scaling", raw.size, line))
     raw.lists.precisions = {number_precision::double_precision, number_precision::single_precision};
   options.cases = combinations(raw.lists);
@@ -287,15 +267,14 @@ lattice_geometry geometry_of(scaling_options& options, const communicator& world
 }
 
 json_document parameters_of(const scaling_options& options, const lattice_geometry& geometry) {
+  scaling_options used = options;
+  used.local_lattice = geometry.local();
+  raw_options raw;
+  command_line line;
+  declare_run(line, used, raw);
   json_document all = shared_parameters(options.shared, geometry);
-  all.update({{"command", options.command},
-              {"size", options.size},
-              {"scaling", options.weak ? "weak" : "strong"},
-              {"local_lattice", geometry.local()},
-              {"preconditioning", options.preconditioning == schur_kind::symmetric ? "symmetric" : "asymmetric"},
-              {"samples", options.samples},
-              {"headline", describe(options.headline)},
-              {"latency", options.latency}});
+  all.update(line.parameters());
+  all.update({{"command", options.command}, {"headline", describe(options.headline)}});
   return all;
 }
 
