@@ -91,6 +91,16 @@ std::vector<std::int64_t> parse_integer_list(std::string_view text, std::string_
   return values;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 std::string printable(std::string_view text) {
   constexpr std::size_t longest = 200;
   constexpr char digits[] = "0123456789abcdef";

@@ -4,6 +4,9 @@
 /// with one line that names the option, what was expected and what was found.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -46,9 +49,21 @@ std::uint64_t parse_unsigned(std::string_view text, std::string_view what);
 std::vector<double> parse_real_list(std::string_view text, std::string_view what, std::size_t count,
                                     const real_range& range = {});
 
+/// Does the same for a list whose length is known.
+template <std::size_t count>
+std::array<double, count> parse_reals(std::string_view text, std::string_view what) {
+  const std::vector<double> numbers = parse_real_list(text, what, count);
+  std::array<double, count> all;
+  std::copy(numbers.begin(), numbers.end(), all.begin());
+  return all;
+}
+
 /// Parses "0,0,0,4" as `count` integers of [lowest, highest]; throws input_error for anything else.
 std::vector<std::int64_t> parse_integer_list(std::string_view text, std::string_view what, std::size_t count,
                                              std::int64_t lowest, std::int64_t highest);
+
+/// Returns the words between separators; at least one, which may be empty.
+std::vector<std::string> split(std::string_view text, char separator = ',');
 
 /// Returns text of a stranger, fit for a one-line message: control characters escaped, at most 200 characters.
 std::string printable(std::string_view text);

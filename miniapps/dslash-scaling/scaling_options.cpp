@@ -60,14 +60,11 @@ template <class Read>
 auto list_of(Read read) {
   return [read](const std::string& text, const std::string& option) {
     std::vector<decltype(read(text, option))> values;
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find(',', at), text.size());
-      const std::string word = text.substr(at, end - at);
+    for (const std::string& word : split(text)) {
       const auto value = read(word, option);
       if (std::ranges::find(values, value) != values.end())
         throw input_error(fmt::format("{}: expected each value once, found '{}' again", option, printable(word)));
       values.push_back(value);
-      at = end + 1;
     }
     return values;
   };
