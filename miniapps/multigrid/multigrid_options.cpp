@@ -26,141 +26,147 @@ std::vector<int> integers(const std::string& text, const std::string& option, in
   return numbers;
 }
 
+/// Returns what reads such a list.
+auto list_of_integers(int lowest, int highest) {
+  return [lowest, highest](const std::string& text, const std::string& option) {
+    return integers(text, option, lowest, highest);
+  };
+}
+
 /// "24/24,24/32"
-std::vector<std::vector<int>> schedules(const std::string& text) {
+std::vector<std::vector<int>> schedules(const std::string& text, const std::string& option) {
   std::vector<std::vector<int>> list;
   std::istringstream stream(text);
   for (std::string one; std::getline(stream, one, ',');) {
     std::ranges::replace(one, '/', ',');
-    list.push_back(integers(one, "--schedules", 1, 512));
+    list.push_back(integers(one, option, 1, 512));
   }
   return list;
 }
 
-struct raw_options {
-  std::string cycle = "k", smoother = "ca-gcr", coarsest = "gcr", null_vectors = "half", relaxation = "bicgstab",
-              null_space = "stages";
-  class_options size;
-};
-
-void declare(command_line& line, multigrid_options& o, raw_options& raw) {
+void declare_cycle(command_line& line, multigrid_options& o) {
+  using enum smoother_kind;
   multigrid_parameters& p = o.multigrid;
   line.section("Multigrid (what is not given follows from the lattice)");
+  line.reports(false);
   line.integer("--levels", o.most_levels, "Lattices at most, the finest included", 2, 8);
   line.text("--aggregates", o.aggregates, "4x4x4x4,2x2x2x2", "Sites that make one of the next lattice, a level each");
-  line.custom(
-      "--vectors", "24,24", "24",
-      [&o](const std::string& text, const std::string& option) { o.vectors = integers(text, option, 1, 512); },
-      "Null vectors of each chirality, one number for all levels or one a level");
-  line.custom(
-      "--schedules", "24/24,24/32", "",
-      [&o](const std::string& text, const std::string&) { o.schedules = schedules(text); },
-      "Several numbers of vectors, in place of --vectors: a setup, solves and a row of the table with each");
+  line.value("--vectors", o.vectors, "24,24", list_of_integers(1, 512),
+             "Null vectors of each chirality, one number for all levels or one a level")
+      .shows("24");
+  line.value("--schedules", o.schedules, "24/24,24/32", schedules,
+             "Several numbers of vectors, in place of --vectors: a setup, solves and a row of the table with each");
+  line.reports(true);
   line.choice(
-      "--cycle", raw.cycle, {"v", "w", "k"},
-      "k: GCR on each level around the cycle of the next. Where neither this nor --k-steps nor --post is given, a "
-      "trial on a GPU finds the fastest");
-  line.choice(
-      "--smoother", raw.smoother, {"mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"},
-      "Relaxation on each level (where not given: polynomial on a GPU); polynomial: with the numbers that ca-gcr "
-      "finds in a trial; Schwarz's domains are the aggregates");
-  const auto steps = [&line](const char* option, std::vector<int>& list, const char* shown, const char* help) {
-    line.custom(
-        option, "6,4", shown,
-        [&list](const std::string& text, const std::string& name) { list = integers(text, name, 0, 100); }, help);
-  };
-  steps("--pre", p.steps_before, "0",
-        "Relaxation steps before the coarse correction, one number for all lattices or one a lattice, finest first");
-  steps("--post", p.steps_after, "6", "Relaxation steps after it, likewise (polynomial: 7,6)");
-  line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true});
+      "--cycle", p.cycle, {cycle_kind::v, cycle_kind::w, cycle_kind::k},
+      "k: GCR on each level around the cycle of the next. Where neither this nor --k-steps nor --post is given, "
+      "a trial on a GPU finds the fastest");
+  line.choice("--smoother", p.smoother, {mr, gcr, ca_gcr, polynomial, additive_schwarz, multiplicative_schwarz},
+              "Relaxation on each level (where not given: polynomial on a GPU); polynomial: with the numbers that "
+              "ca-gcr finds in a trial; Schwarz's domains are the aggregates");
+  line.value("--pre", p.steps_before, "6,4", list_of_integers(0, 100),
+             "Relaxation steps before the coarse correction, one number for all lattices or one a lattice, finest "
+             "first");
+  line.value("--post", p.steps_after, "6,4", list_of_integers(0, 100),
+             "Relaxation steps after it, likewise (polynomial: 7,6)");
+  line.real("--relaxation", p.relaxation_factor, "Factor of mr's steps", {0.0, 2.0, true}).unreported();
   line.choice("--cycle-precision", o.cycle_precision, {"single", "half"},
               "Of the cycle on the finest lattice (where not given: half on a GPU, single on a CPU)");
-  line.choice("--null-vectors", raw.null_vectors, {"single", "half"},
-              "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits");
-  line.choice(
-      "--coarse-device", o.coarse_device_name, {"cpu", "gpu", "auto"},
-      "Where coarse lattices live together with a fine one on a GPU; auto: tries all, and takes the fastest (so far, "
-      "always the GPU)");
+  line.choice("--null-vectors", p.vectors_in_16_bits, {{"single", false}, {"half", true}},
+              "Of cycles on a GPU; half: 16 bits, where the lattice relaxes in 16 bits")
+      .unreported();
+  line.choice("--coarse-device", o.coarse_device_name, {"cpu", "gpu", "auto"},
+              "Where coarse lattices live together with a fine one on a GPU; auto: tries all, and takes the fastest "
+              "(so far, always the GPU)");
   line.text("--whole-from", o.whole_from, "LEVEL|auto|never",
             "On several ranks: the first coarse lattice, 1 and up, that every rank holds whole, so that nothing is "
             "exchanged from there on; auto: tries those of few sites, and takes the fastest");
   line.choice("--correction", o.correction, {"multiplicative", "additive"},
               "additive: relaxation and coarse lattices start from one residual, so that a GPU relaxes while a CPU "
-              "solves; more iterations (where not given: multiplicative, but --coarse-device auto tries both)");
+              "solves; more iterations (where not given: multiplicative, but --coarse-device auto tries both)")
+      .reported_as("correction", o.correction.empty() ? "auto" : o.correction);
   line.integer("--k-steps", p.k_steps, "GCR steps at most on an intermediate lattice", 1, 100);
   line.real("--k-tolerance", p.k_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
   line.integer("--ca-length", p.steps_at_a_time, "Steps that ca-gcr makes at a time", 1, 16);
   line.integer("--domain-steps", p.domain_steps, "Steps of mr in each of Schwarz's domains", 1, 100);
-  line.choice("--coarsest-solver", raw.coarsest, {"gcr", "ca-gcr"}, "Solver on the coarsest lattice");
+  line.choice("--coarsest-solver", p.coarsest, {coarsest_kind::gcr, coarsest_kind::ca_gcr},
+              "Solver on the coarsest lattice");
   line.integer("--coarsest-modes", p.coarsest_modes, "Lowest modes taken out on the coarsest lattice", 0, 512);
   line.integer("--coarsest-steps", p.coarsest_steps,
                "GCR steps at most on the coarsest lattice (where not given: up to four times as many, if it stalls)", 1,
                1000);
   line.real("--coarsest-tolerance", p.coarsest_tolerance, "Fraction of the residual at which these end", {0.0, 1.0});
+}
 
+void declare_setup(command_line& line, multigrid_options& o) {
+  using enum null_vector_solver;
+  multigrid_parameters& p = o.multigrid;
   line.section("Setup");
-  line.choice("--setup-solver", raw.relaxation, {"bicgstab", "cgnr", "chebyshev"},
+  line.choice("--setup-solver", p.relaxation, {bicgstab, cgnr, chebyshev},
               "What makes null vectors of random ones; chebyshev: a polynomial that makes low modes grow");
   line.integer("--setup-iterations", p.relaxation_iterations, "Its iterations on M v = 0, or the polynomial's degree",
                0, 100000);
   line.real("--setup-tolerance", p.relaxation_tolerance, "Fraction of the residual at which iterations end",
             {0.0, 1.0});
-  line.choice("--null-space", raw.null_space, {"stages", "last"},
+  line.choice("--null-space", p.null_space, {null_space_kind::stages, null_space_kind::last},
               "Null vectors that make the first coarse lattice; stages: on each aggregate the leading ones of those "
               "after the setup's solver and after each refinement; last: those of the last refinement");
   line.integer("--setup-refinements", p.refinements,
                "Inverse iterations with the cycle itself (where not given: 3 with --null-space last)", 0, 100);
-  line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)");
+  line.text("--save-setup", o.save_setup, "FILE.h5", "Write the null vectors there (HDF5)").unreported();
   line.text("--load-setup", o.load_setup, "FILE.h5",
-            "Take the null vectors from there: of the same links and action; the mass may differ");
-  line.integer("--refresh", o.refresh, "Inverse iterations that fit vectors of another mass to this one", 0, 100);
+            "Take the null vectors from there: of the same links and action; the mass may differ")
+      .unreported();
+  line.integer("--refresh", o.refresh, "Inverse iterations that fit vectors of another mass to this one", 0, 100)
+      .needs("--load-setup FILE");
   line.integer("--trials", o.trials, "At most so often null vectors are improved where a trial converges slowly", 0,
                20);
-
-  line.section("Spectrum");
-  line.integer("--modes", o.modes, "Lowest modes of gamma_5 M that are estimated; 0: none", 0, 64);
-  line.choice("--exceptional", o.exceptional, {"refuse", "solve"},
-              "What to do with a configuration where M is nearly singular, or its mass negative");
-
-  line.flag("--explain", o.explains, "Add to the report what plots/why_multigrid.py draws: why multigrid works");
-
-  line.section("Solves");
-  declare_class(
-      line, raw.size, {},
-      "Official class (RUN_RULES.md): lattice, gauge field, action and tolerance; single options overrule it");
-  line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
-  line.choice(
-      "--precision", o.operator_precision, {"double", "pairs"},
-      "Of the outer operator, with its vectors and sums; pairs: double by pairs of floats, to 44 bits, on one GPU with "
-      "few units for double");
-  line.choice("--outer-precision", o.outer_precision, {"single", "double"},
-              "Of the outer GCR's directions; the solution is double");
-  line.integer("--expected-iterations", o.expected_iterations,
-               "With --dryrun: iterations of a solve, which its seconds are told for (not given: those of the class)",
-               1, 100'000'000);
-  line.needs("--expected-iterations", "--dryrun");
-  line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000);
-  line.custom(
-      "--batches", "1,12", "1,RHS",
-      [&o](const std::string& text, const std::string& option) { o.batches = integers(text, option, 1, spin_colours); },
-      "Right-hand sides that are solved at once; all sources are solved with each of these numbers");
-  line.choice("--reference", o.reference, {"double-half", "double-single", "double", "none"},
-              "Precisions of the BiCGstab that multigrid is compared with");
-  line.integer("--reference-iterations", o.reference_limit, "Of BiCGstab", 1, 100'000'000);
-  line.custom(
-      "--source-position", "X,Y,Z,T", "0,0,0,0",
-      [&o](const std::string& text, const std::string& option) {
-        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
-        std::ranges::transform(numbers, o.source.position.begin(), [](std::int64_t n) { return static_cast<int>(n); });
-      },
-      "Where the point source is");
   line.no_effect_with("--load-setup",
                       {"--setup-solver", "--setup-iterations", "--setup-tolerance", "--setup-refinements",
                        "--aggregates", "--vectors", "--levels", "--schedules"},
                       "the file holds the null vectors");
-  line.needs("--refresh", "--load-setup FILE");
   line.no_effect_with("--schedules", {"--vectors", "--save-setup"}, "there are several");
   line.no_effect_with("--aggregates", {"--levels"}, "there is a level for each aggregate");
+}
+
+void declare_solves(command_line& line, multigrid_options& o, class_options& size) {
+  line.section("Spectrum");
+  line.integer("--modes", o.modes, "Lowest modes of gamma_5 M that are estimated; 0: none", 0, 64);
+  line.choice("--exceptional", o.exceptional, {"refuse", "solve"},
+              "What to do with a configuration where M is nearly singular, or its mass negative");
+  line.flag("--explain", o.explains, "Add to the report what plots/why_multigrid.py draws: why multigrid works")
+      .unreported();
+
+  line.section("Solves");
+  declare_class(
+      line, size, {},
+      "Official class (RUN_RULES.md): lattice, gauge field, action and tolerance; single options overrule it");
+  line.integer("--restart-length", o.restart_length, "Directions that the outer GCR keeps", 1, 1000);
+  line.choice("--precision", o.operator_precision, {"double", "pairs"},
+              "Of the outer operator, with its vectors and sums; pairs: double by pairs of floats, to 44 bits, on one "
+              "GPU with few units for double")
+      .reported("operator_precision");
+  line.choice("--outer-precision", o.outer_precision, {"single", "double"},
+              "Of the outer GCR's directions; the solution is double");
+  line.integer("--expected-iterations", o.expected_iterations,
+               "With --dryrun: iterations of a solve, which its seconds are told for (not given: those of the class)",
+               1, 100'000'000)
+      .needs("--dryrun")
+      .unreported();
+  line.integer("--max-iterations", o.iteration_limit, "Of the outer GCR", 1, 100000).unreported();
+  line.value("--batches", o.batches, "1,12", list_of_integers(1, spin_colours),
+             "Right-hand sides that are solved at once; all sources are solved with each of these numbers")
+      .shows("1,RHS");
+  line.choice("--reference", o.reference, {"double-half", "double-single", "double", "none"},
+              "Precisions of the BiCGstab that multigrid is compared with");
+  line.integer("--reference-iterations", o.reference_limit, "Of BiCGstab", 1, 100'000'000).unreported();
+  declare_source_position(line, o.source, "Where the point source is").unreported();
+}
+
+void declare(command_line& line, multigrid_options& o, class_options& size) {
+  declare_cycle(line, o);
+  declare_setup(line, o);
+  declare_solves(line, o, size);
 }
 
 /// Relaxation in several steps at a time makes powers of M in single precision, whose squares are summed in double.
@@ -211,14 +217,14 @@ tuning_choices multigrid_options::open_choices() const {
 
 multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   multigrid_options options;
-  raw_options raw;
+  class_options size;
   command_line line("plaquette-multigrid",
                     "Solves the Wilson-clover Dirac equation by adaptive multigrid and by BiCGstab for the spins and "
                     "colours of a point source,\nchecks each solution with an independent operator, and prints "
                     "iterations, times, errors and speed-ups.");
   line.examples({"--size nano", "--gauge b6.lime --stout-steps 3 --csw 1 --kappa 0.1269 --json run.json",
                  "--device gpu --lattice 16x16x16x32 --rhs 12 --reference none"});
-  declare(line, options, raw);
+  declare(line, options, size);
   shared_options defaults;
   defaults.lattice = {8, 8, 8, 16};
   action_options action;
@@ -232,7 +238,7 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
   if (options.shared.action.diagonal() == 0.0)
     throw input_error("--mass: 4 + m is zero, and the even-odd decomposition divides by it");
   options.command = line.typed();
-  options.run_class = find_class("multigrid", raw.size, line);
+  options.run_class = find_class("multigrid", size, line);
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
@@ -241,17 +247,11 @@ multigrid_options parse_multigrid_options(int argc, const char* const* argv) {
     throw input_error("--precision pairs: expected --outer-precision single, found double");
   if (options.explains && (options.modes == 0 || options.shared.json.empty()))
     throw input_error("--explain: expected a report to add to (--json FILE) and --modes above 0");
-  options.multigrid.cycle = parse_cycle_kind(raw.cycle);
-  options.multigrid.smoother = parse_smoother_kind(raw.smoother);
-  options.multigrid.coarsest = parse_coarsest_kind(raw.coarsest);
-  options.multigrid.relaxation = parse_null_vector_solver(raw.relaxation);
   if (options.multigrid.relaxation == null_vector_solver::chebyshev && line.given("--setup-tolerance"))
     throw input_error(
         "--setup-tolerance has no effect together with --setup-solver chebyshev: a polynomial has a degree");
-  options.multigrid.null_space = parse_null_space_kind(raw.null_space);
   if (!line.given("--setup-refinements"))
     options.multigrid.refinements = default_refinements(options.multigrid.null_space);
-  options.multigrid.vectors_in_16_bits = raw.null_vectors == "half";
   const auto& [before, after] = std::tie(options.multigrid.steps_before, options.multigrid.steps_after);
   for (std::size_t k = 0; k < std::max(before.size(), after.size()); ++k)
     if (multigrid_parameters::on_lattice(before, k) + multigrid_parameters::on_lattice(after, k) == 0)
@@ -368,41 +368,16 @@ json_document parameters_of(const multigrid_options& options, const lattice_geom
     if (k > 0) level.update({{"aggregate", p.coarsenings[k - 1].aggregate}, {"n", 2 * p.coarsenings[k - 1].vectors}});
     levels.push_back(level);
   }
-  json_document document{{"command", options.command}};
-  document.update(shared_parameters(options.shared, geometry));
-  document.update({{"tolerance", options.tolerance()},
+  multigrid_options used = options;
+  class_options size;
+  command_line line;
+  declare(line, used, size);
+  json_document document = shared_parameters(options.shared, geometry);
+  document.update({{"command", options.command},
+                   {"tolerance", options.tolerance()},
                    {"rhs", options.shared.rhs},
-                   {"batches", options.batches},
-                   {"levels", levels},
-                   {"cycle", name(p.cycle)},
-                   {"cycle_precision", options.cycle_precision},
-                   {"operator_precision", options.operator_precision},
-                   {"outer_precision", options.outer_precision},
-                   {"smoother", name(p.smoother)},
-                   {"coarse_device", options.coarse_device_name},
-                   {"whole_from", options.whole_from},
-                   {"correction", options.correction.empty() ? "auto" : options.correction},
-                   {"ca_length", p.steps_at_a_time},
-                   {"domain_steps", p.domain_steps},
-                   {"coarsest_solver", name(p.coarsest)},
-                   {"coarsest_modes", p.coarsest_modes},
-                   {"pre", p.steps_before},
-                   {"post", p.steps_after},
-                   {"k_steps", p.k_steps},
-                   {"k_tolerance", p.k_tolerance},
-                   {"coarsest_steps", p.coarsest_steps},
-                   {"coarsest_tolerance", p.coarsest_tolerance},
-                   {"setup_solver", name(p.relaxation)},
-                   {"setup_iterations", p.relaxation_iterations},
-                   {"setup_tolerance", p.relaxation_tolerance},
-                   {"setup_refinements", p.refinements},
-                   {"null_space", name(p.null_space)},
-                   {"refresh", options.refresh},
-                   {"trials", options.trials},
-                   {"modes", options.modes},
-                   {"exceptional", options.exceptional},
-                   {"restart_length", options.restart_length},
-                   {"reference", options.reference}});
+                   {"levels", levels}});
+  document.update(line.parameters());
   return document;
 }
 
