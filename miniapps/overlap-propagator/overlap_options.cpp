@@ -31,165 +31,181 @@ constexpr std::array<problem, 4> ladder{
      {"reference", {16, 16, 16, 32}, "heatbath:6.0:200", 80, 40, {0.02, 0.04, 0.1, 0.3}},
      {"target", {24, 24, 24, 64}, "heatbath:6.0:200", 200, 100, {0.01, 0.03, 0.1, 0.3}}}};
 
-/// Words as typed, until all are read.
+/// What options say together, until all are read.
 struct raw_options {
   class_options size;
-  std::string method = "lanczos", sign = "polynomial", sign_precision = "mixed", scheme = "auto", source = "point",
-              until = "propagators", relax_modes = "on", basis = "auto", preconditioner = "auto";
-  std::string time_boundary = "antiperiodic";
-  std::vector<double> angles;
+  std::string scheme = "auto";
+  action_options action;
 };
 
-/// "0.01,0.03": numbers of a range, ascending in the result.
-std::vector<double> read_list(std::string_view text, std::string_view option, const real_range& range) {
-  const auto count = static_cast<std::size_t>(std::ranges::count(text, ',')) + 1;
-  return parse_real_list(text, option, count, range);
+/// Whether the preconditioned scheme may solve.
+bool may_precondition(const overlap_options& o) {
+  return o.scheme == overlap_scheme::preconditioned || o.scheme_is_open;
 }
 
-void declare_kernel(command_line& line, overlap_options& options, raw_options& raw) {
+/// Returns what reads "0.01,0.03": numbers of a range that differ, ascending in the result.
+auto different_reals(const real_range& range) {
+  return [range](const std::string& text, const std::string& option) {
+    auto numbers = parse_real_list(text, option, split(text).size(), range);
+    std::ranges::sort(numbers);
+    if (std::ranges::adjacent_find(numbers) != numbers.end())
+      throw input_error(option + ": expected masses that differ, found one twice");
+    return numbers;
+  };
+}
+
+void declare_kernel(command_line& line, overlap_options& o, raw_options& raw) {
   line.section("Problem");
   declare_class(line, raw.size, {"small", "reference", "target"},
                 "An official class (RUN_RULES.md), or lattice, gauge field, modes and masses of a step of the ladder "
-                "(small, where there is no --gauge); single options overrule it");
-  line.real("--rho", options.rho, "rho of H = gamma_5 D_w(-rho), between 0 and 2");
-  line.choice("--time-bc", raw.time_boundary, {"antiperiodic", "periodic"}, "Boundary condition in time");
-  line.custom(
-      "--boundary-angles", "X,Y,Z,T", "0,0,0,1",
-      [&raw](const std::string& text, const std::string& option) {
-        raw.angles = parse_real_list(text, option, dimensions);
-      },
-      "Phases at the boundaries in units of pi, instead of --time-bc");
-  line.exclude("--time-bc", "--boundary-angles");
-  line.choice("--until", raw.until, {"modes", "sign", "overlap-modes", "propagators"}, "The last stage that runs");
+                "(small, where there is no --gauge); single options overrule it")
+      .reported_as("size", o.size);
+  line.reports(true);
+  line.real("--rho", o.rho, "rho of H = gamma_5 D_w(-rho), between 0 and 2");
+  declare_boundary(line, raw.action);
+  line.unreport("--time-bc");
+  line.choice("--until", o.until,
+              {overlap_stage::modes, overlap_stage::sign, overlap_stage::overlap_modes, overlap_stage::propagators},
+              "The last stage that runs");
 
   line.section("Modes of H");
-  line.integer("--modes", options.modes, "Modes that the sign function takes exactly; 0 for none", 0, 5000);
-  line.real("--mode-tol", options.mode_tolerance, "|H v - lambda v| of each", {1e-14, 1e-3});
-  line.choice("--mode-method", raw.method, {"lanczos", "arnoldi"},
+  line.integer("--modes", o.modes, "Modes that the sign function takes exactly; 0 for none", 0, 5000);
+  line.real("--mode-tol", o.mode_tolerance, "|H v - lambda v| of each", {1e-14, 1e-3}).reported("mode_tolerance");
+  line.choice("--mode-method", o.method, {mode_method::lanczos, mode_method::arnoldi},
               "Thick-restart Lanczos in blocks, or implicitly restarted Arnoldi");
-  line.real("--filter-window", options.window,
-            "The filter amplifies |lambda| below; 0: found by a stochastic count of modes", {0.0, 8.0});
-  line.integer("--filter-degree", options.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
-  line.integer("--mode-block", options.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
-  line.integer("--search-space", options.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
-  line.choice(
-      "--basis", raw.basis, {"auto", "device", "host"},
-      "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
-      "room for, or with fewer modes of H if that is faster; on the GPU; in memory of the host, which is slower");
-  line.integer("--mode-cycles", options.mode_cycles,
-               "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000);
+  line.real("--filter-window", o.window, "The filter amplifies |lambda| below; 0: found by a stochastic count of modes",
+            {0.0, 8.0});
+  line.integer("--filter-degree", o.filter_degree, "Of the Chebyshev filter in H^2; 0: chosen", 0, 10000);
+  line.integer("--mode-block", o.block, "Vectors that the filter takes at once; 0: chosen", 0, 64);
+  line.integer("--search-space", o.search_space, "Vectors of the search space; 0: 2.5 times the modes", 0, 20000);
+  line.choice("--basis", o.basis,
+              {{"auto", basis_place::automatic}, {"device", basis_place::device}, {"host", basis_place::host}},
+              "On a GPU: where the search spaces of both kinds of modes lie. On the GPU, but for those that it has no "
+              "room for, or with fewer modes of H if that is faster; on the GPU; in memory of the host, which is "
+              "slower")
+      .unreported();
+  line.integer("--mode-cycles", o.mode_cycles,
+               "Cycles of the search; where some modes have not converged then, the others are taken", 1, 10000)
+      .unreported();
 }
 
-void declare_overlap(command_line& line, overlap_options& options, raw_options& raw) {
+void declare_overlap(command_line& line, overlap_options& o) {
   line.section("Sign function");
-  line.choice(
-      "--sign", raw.sign, {"polynomial", "zolotarev", "zolotarev-double-pass"},
-      "Minimax polynomial of H^2 by Clenshaw, or Zolotarev's rational function by multi-shift CG, with a vector "
-      "for each pole or in two passes");
-  line.real("--delta", options.delta,
+  line.choice("--sign", o.sign.method,
+              {sign_method::polynomial, sign_method::zolotarev, sign_method::zolotarev_double_pass},
+              "Minimax polynomial of H^2 by Clenshaw, or Zolotarev's rational function by multi-shift CG, with a "
+              "vector for each pole or in two passes");
+  line.real("--delta", o.delta,
             "Accuracy of the sign function that is checked and timed; with --range and --degree or --poles by hand "
-            "that of the "
-            "function",
+            "that of the function",
             {1e-13, 1e-1});
-  line.integer("--degree", options.sign.degree, "Of the polynomial, whatever accuracy; 0: chosen", 0, 5000);
-  line.integer("--poles", options.sign.poles, "Of Zolotarev's function, whatever accuracy; 0: chosen", 0, 100);
+  line.integer("--degree", o.sign.degree, "Of the polynomial, whatever accuracy; 0: chosen", 0, 5000)
+      .needs_value("--sign", "polynomial");
+  line.integer("--poles", o.sign.poles, "Of Zolotarev's function, whatever accuracy; 0: chosen", 0, 100);
   line.custom(
-      "--range", "LO,HI", "found",
-      [&options](const std::string& text, const std::string& option) {
-        const auto numbers = parse_real_list(text, option, 2, real_range::positive());
-        if (!(numbers[0] < numbers[1]))
-          throw input_error(fmt::format("{}: expected LO below HI, found {}", option, printable(text)));
-        options.sign.lowest = numbers[0];
-        options.sign.highest = numbers[1];
-      },
-      "|H| that the approximation covers, by hand: from the first mode that is not taken exactly to the largest");
-  line.choice("--sign-precision", raw.sign_precision, {"mixed", "half", "double"},
+          "--range", "LO,HI", "found",
+          [&o](const std::string& text, const std::string& option) {
+            const auto numbers = parse_real_list(text, option, 2, real_range::positive());
+            if (!(numbers[0] < numbers[1]))
+              throw input_error(fmt::format("{}: expected LO below HI, found {}", option, printable(text)));
+            o.sign.lowest = numbers[0];
+            o.sign.highest = numbers[1];
+          },
+          "|H| that the approximation covers, by hand: from the first mode that is not taken exactly to the largest")
+      .reported_as("range", {o.sign.lowest, o.sign.highest});
+  line.choice("--sign-precision", o.sign.precision,
+              {sign_precision::mixed, sign_precision::half, sign_precision::as_double},
               "High orders of Clenshaw's recurrence in single precision; the highest in half precision too; or all in "
               "double. Low precision does as much as keeps the error below --delta");
-  line.integer("--sign-batch", options.sign.batch,
-               "Vectors at once in Clenshaw's recurrence; 0: the fastest of 1, 2, 4 and 12, which is measured", 0, 100);
-  line.needs_value("--degree", "--sign", "polynomial", raw.sign);
+  line.integer("--sign-batch", o.sign.batch,
+               "Vectors at once in Clenshaw's recurrence; 0: the fastest of 1, 2, 4 and 12, which is measured", 0, 100)
+      .unreported();
 
   line.section("Modes of D");
-  line.integer("--overlap-modes", options.overlap_modes,
+  line.integer("--overlap-modes", o.overlap_modes,
                "Modes of D^+ D in one chirality, for deflation; 0 for none, which is the default of --scheme "
                "preconditioned",
                0, 5000);
-  line.real("--overlap-mode-tol", options.overlap_tolerance,
+  line.real("--overlap-mode-tol", o.overlap_tolerance,
             "|D^+ D v - e v| of each; 0: 1e-6 for propagators, else 1e-10. Loose ones are found in single precision, "
             "and what they leave is solved for mass by mass",
-            {0.0, 1e-3});
-  line.integer("--overlap-mode-block", options.overlap_block,
-               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or six in "
-               "single precision",
-               0, 64);
-  line.integer("--overlap-search-space", options.overlap_search_space,
-               "Vectors of the search space; 0: 2.5 times the modes, or 4 times in blocks", 0, 20000);
-  line.choice("--relax-modes", raw.relax_modes, {"on", "off"},
-              "The sign function becomes less accurate as the residuals fall");
+            {0.0, 1e-3})
+      .reported("overlap_mode_tolerance");
+  line.integer("--overlap-mode-block", o.overlap_block,
+               "Vectors that the sign function takes at once; 0: one on a CPU, up to four on a GPU, or six in single "
+               "precision",
+               0, 64)
+      .reported_as("overlap_mode_block", overlap_search_of(o).block);
+  line.integer("--overlap-search-space", o.overlap_search_space,
+               "Vectors of the search space; 0: 2.5 times the modes, or 4 times in blocks", 0, 20000)
+      .unreported();
+  line.choice("--relax-modes", o.relaxed_modes, {{"on", true}, {"off", false}},
+              "The sign function becomes less accurate as the residuals fall")
+      .reported_as("relax_modes", o.relaxed_modes);
+}
 
+void declare_propagators(command_line& line, overlap_options& o, raw_options& raw) {
+  overlap_preconditioner& p = o.preconditioner;
+  const bool is_used = may_precondition(o);
   line.section("Propagators");
-  line.custom(
-      "--masses", "M1,M2,...", "0.03,0.06,0.1,0.3",
-      [&options](const std::string& text, const std::string& option) {
-        options.masses = read_list(text, option, real_range::not_negative());
-        std::ranges::sort(options.masses);
-        if (std::ranges::adjacent_find(options.masses) != options.masses.end())
-          throw input_error(option + ": expected masses that differ, found one twice");
-      },
-      "m of D(m) = rho D + m (1 - D/2), D = 1 + gamma_5 sign H; all at once");
+  line.value("--masses", o.masses, "M1,M2,...", different_reals(real_range::not_negative()),
+             "m of D(m) = rho D + m (1 - D/2), D = 1 + gamma_5 sign H; all at once")
+      .shows("0.03,0.06,0.1,0.3");
   line.choice("--scheme", raw.scheme, {"relaxed", "fixed", "defect", "preconditioned", "auto"},
               "Accuracy of the sign function in CG: follows the residual; fixed at 1e-10; or cheap inside and accurate "
               "for residuals alone (defect correction). Or minimal residuals of D(m), preconditioned by a clover "
               "operator M on smeared links. auto: preconditioned or relaxed, as a trial of one column says; without "
-              "--overlap-modes the former has "
-              "no modes of D, and no index");
-  line.choice("--preconditioner", raw.preconditioner, {"auto", "multigrid", "bicgstab"},
-              "How M x = b is solved; auto: by BiCGstab, or by the faster of both where it takes many iterations");
-  line.integer("--preconditioner-stout", options.preconditioner.smearing.steps,
-               "Stout steps of the links of M alone; 2 where --stout-steps has smeared those of H", 0, 100);
-  line.real("--preconditioner-rho", options.preconditioner.smearing.rho, "Weight of these steps", {0.0, 0.2});
-  line.real("--preconditioner-mass", options.preconditioner.mass, "Mass of M", {-2.0, 10.0});
-  line.real("--preconditioner-csw", options.preconditioner.csw, "c_sw of M", {0.0, 5.0});
-  line.real("--preconditioner-tol", options.preconditioner.tolerance,
-            "|b - M x| / |b| of its solves. If not given: 0.1 where --inner-steps is 8", {1e-6, 0.5});
-  line.real("--preconditioner-constant", options.preconditioner.constant,
-            "a of the preconditioner M^-1 + a, near 1 / (2 rho)", {0.0, 2.0});
-  line.integer("--inner-steps", options.preconditioner.inner_steps,
+              "--overlap-modes the former has no modes of D, and no index")
+      .reported_as("scheme", o.scheme_is_open ? "auto" : name(o.scheme));
+  line.choice("--preconditioner", p.method, {clover_method::fastest, clover_method::multigrid, clover_method::bicgstab},
+              "How M x = b is solved; auto: by BiCGstab, or by the faster of both where it takes many iterations")
+      .reported("preconditioner.method", is_used);
+  line.integer("--preconditioner-stout", p.smearing.steps,
+               "Stout steps of the links of M alone; 2 where --stout-steps has smeared those of H", 0, 100)
+      .reported("preconditioner.stout_steps", is_used);
+  line.real("--preconditioner-rho", p.smearing.rho, "Weight of these steps", {0.0, 0.2})
+      .reported("preconditioner.stout_rho", is_used);
+  line.real("--preconditioner-mass", p.mass, "Mass of M", {-2.0, 10.0}).reported("preconditioner.mass", is_used);
+  line.real("--preconditioner-csw", p.csw, "c_sw of M", {0.0, 5.0}).reported("preconditioner.clover", is_used);
+  line.real("--preconditioner-tol", p.tolerance,
+            "|b - M x| / |b| of its solves. If not given: 0.1 where --inner-steps is 8", {1e-6, 0.5})
+      .reported("preconditioner.tolerance", is_used);
+  line.real("--preconditioner-constant", p.constant, "a of the preconditioner M^-1 + a, near 1 / (2 rho)", {0.0, 2.0})
+      .reported("preconditioner.constant", is_used);
+  line.integer("--inner-steps", p.inner_steps,
                "Steps of GCR on D(m) with a cheap sign function, in the preconditioner; 0 for M^-1 + a alone. If not "
                "given: 8 where a column alone would take 28 directions or more with 4",
-               0, 50);
-  line.real("--inner-delta", options.preconditioner.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3});
-  line.integer("--directions", options.preconditioner.directions,
+               0, 50)
+      .reported("preconditioner.inner_steps", is_used);
+  line.real("--inner-delta", p.inner_delta, "Accuracy of the cheap sign function", {1e-6, 0.3})
+      .reported("preconditioner.inner_delta", is_used);
+  line.integer("--directions", p.directions,
                "Vectors of the search space for each column in it, of the preconditioned scheme; then it starts again",
-               2, 1000);
-  line.integer("--recycle", options.preconditioner.recycled,
-               "Directions of the first columns that later columns begin with, of the preconditioned scheme", 0, 200);
-  line.integer(
-      "--solve-batch", options.preconditioner.batch,
-      "Columns that the preconditioned scheme solves for at once, in one search space; 0: as many of 12 as there "
-      "is memory for",
-      0, spin_colours);
-  line.choice("--source", raw.source, {"point", "wall", "gaussian"}, "Shape of the source");
-  line.custom(
-      "--source-position", "X,Y,Z,T", "0,0,0,0",
-      [&options](const std::string& text, const std::string& option) {
-        const auto numbers = parse_integer_list(text, option, dimensions, 0, 1 << 20);
-        std::ranges::transform(numbers, options.source.position.begin(),
-                               [](std::int64_t n) { return static_cast<int>(n); });
-      },
-      "Where the source is; of a wall only the time counts");
-  line.real("--smearing-radius", options.source.smearing_radius, "sigma of a Gaussian source", {0.0, 1000.0, true});
-  line.integer("--smearing-steps", options.source.smearing_steps, "n of a Gaussian source", 1, 100000);
-  for (const char* option : {"--smearing-radius", "--smearing-steps"})
-    line.needs_value(option, "--source", "gaussian", raw.source);
+               2, 1000)
+      .reported("preconditioner.directions", is_used);
+  line.integer("--recycle", p.recycled,
+               "Directions of the first columns that later columns begin with, of the preconditioned scheme", 0, 200)
+      .reported("preconditioner.recycle", is_used);
+  line.integer("--solve-batch", p.batch,
+               "Columns that the preconditioned scheme solves for at once, in one search space; 0: as many of 12 as "
+               "there is memory for",
+               0, spin_colours)
+      .reported("preconditioner.batch", is_used);
+  declare_source(line, o.source);
+  line.reports(false);
 
   line.section("Files of this calculation");
-  line.text("--checkpoint", options.checkpoint, "PREFIX",
+  line.text("--checkpoint", o.checkpoint, "PREFIX",
             "Keep what stages have found in PREFIX.modes.h5, PREFIX.overlap.h5 and PREFIX.solutions.h5, and searches "
             "under way in PREFIX.mode-search.h5 and PREFIX.search.h5; where they are, go on from them");
-  line.text("--propagators", options.propagators, "PREFIX",
+  line.text("--propagators", o.propagators, "PREFIX",
             "Write the propagator of the i-th mass, counted from 0, to PREFIX.mI.h5: (1 - D/2) D(m)^-1");
+}
+
+void declare(command_line& line, overlap_options& o, raw_options& raw) {
+  declare_kernel(line, o, raw);
+  declare_overlap(line, o);
+  declare_propagators(line, o, raw);
 }
 
 void overlay(overlap_options& options, const problem& step, const command_line& line) {
@@ -302,8 +318,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
       "Computes quark propagators of the overlap operator for a list of masses at once: eigenmodes of the Hermitian "
       "Wilson operator,\nthe sign function, eigenmodes of the overlap operator and its index, deflated multi-mass "
       "solves. Every stage is checked.");
-  declare_kernel(line, options, raw);
-  declare_overlap(line, options, raw);
+  declare(line, options, raw);
   shared_option_set shared(line, {}, {}, {"--precision", "--rhs", "action"});
   line.examples({"--size nano", "--gauge b6.lime --modes 200 --masses 0.01,0.03,0.1 --device gpu",
                  "--lattice 8x8x8x16 --until modes --modes 30"});
@@ -313,13 +328,6 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
 
   options.shared = shared.collected();
   options.command = line.typed();
-  options.method = raw.method == "lanczos" ? mode_method::lanczos : mode_method::arnoldi;
-  options.sign.method = raw.sign == "polynomial"  ? sign_method::polynomial
-                        : raw.sign == "zolotarev" ? sign_method::zolotarev
-                                                  : sign_method::zolotarev_double_pass;
-  options.sign.precision = raw.sign_precision == "mixed"  ? sign_precision::mixed
-                           : raw.sign_precision == "half" ? sign_precision::half
-                                                          : sign_precision::as_double;
   options.delta_given = line.given("--delta");
   if (line.given("--poles") && options.sign.method == sign_method::polynomial)
     throw input_error("--poles: expected --sign zolotarev or zolotarev-double-pass with it, found --sign polynomial");
@@ -330,31 +338,18 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   // A sign function that was fixed by hand is another program's: it is solved as that program does.
   const bool is_by_hand = options.sign.degree + options.sign.poles > 0 && !line.given("--scheme");
   options.scheme_is_open = raw.scheme == "auto" && !is_by_hand;
-  options.preconditioner.method = raw.preconditioner == "multigrid"  ? clover_method::multigrid
-                                  : raw.preconditioner == "bicgstab" ? clover_method::bicgstab
-                                                                     : clover_method::fastest;
-  const bool may_precondition = options.scheme == overlap_scheme::preconditioned || options.scheme_is_open;
   for (const char* option :
        {"--preconditioner", "--preconditioner-stout", "--preconditioner-rho", "--preconditioner-mass",
         "--preconditioner-csw", "--preconditioner-tol", "--preconditioner-constant", "--inner-steps", "--inner-delta",
         "--directions", "--recycle", "--solve-batch"})
-    if (line.given(option) && !may_precondition)
+    if (line.given(option) && !may_precondition(options))
       throw input_error(
           fmt::format("{}: expected --scheme preconditioned or auto with it, found --scheme {}", option, raw.scheme));
   options.inner_steps_given = line.given("--inner-steps");
   options.preconditioner_tolerance_given = line.given("--preconditioner-tol");
   if (line.given("--basis") && options.shared.device != "gpu")
     throw input_error(fmt::format("--basis: expected --device gpu with it, found --device {}", options.shared.device));
-  options.basis = raw.basis == "auto"     ? basis_place::automatic
-                  : raw.basis == "device" ? basis_place::device
-                                          : basis_place::host;
   options.kernel_basis_on_host = options.overlap_basis_on_host = options.basis == basis_place::host;
-  options.relaxed_modes = raw.relax_modes == "on";
-  options.source.kind = parse_source_kind(raw.source);
-  options.until = raw.until == "modes"           ? overlap_stage::modes
-                  : raw.until == "sign"          ? overlap_stage::sign
-                  : raw.until == "overlap-modes" ? overlap_stage::overlap_modes
-                                                 : overlap_stage::propagators;
   options.size = raw.size.size.empty() && !line.given("--gauge") ? "small" : raw.size.size;
   options.run_class = find_class("overlap-propagator", raw.size, line);
   const std::string rung = options.run_class && options.size != "nano" ? "target" : options.size;
@@ -369,20 +364,14 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
       options.preconditioner.smearing.steps == 3)
     options.preconditioner.smearing.steps = 2;
   // A run that ends with the modes of D has their number.
-  if (may_precondition && !line.given("--overlap-modes") && options.until == overlap_stage::propagators) {
+  if (may_precondition(options) && !line.given("--overlap-modes") && options.until == overlap_stage::propagators) {
     options.modes_of_other_schemes = options.overlap_modes;
     options.overlap_modes = 0;
   } else {
     options.modes_of_other_schemes = options.overlap_modes;
   }
-  action_options action;
-  action.mass = -options.rho;
-  action.time_boundary = raw.time_boundary;
-  if (!raw.angles.empty()) {
-    action.boundary_angles.emplace();
-    std::ranges::copy(raw.angles, action.boundary_angles->begin());
-  }
-  options.shared.action = make_action(action);
+  raw.action.mass = -options.rho;
+  options.shared.action = make_action(raw.action);
   // Solves correct what a loose tolerance leaves. That takes less than modes to 1e-10, of 4 modes or of 100.
   if (options.overlap_tolerance == 0.0)
     options.overlap_tolerance = options.until == overlap_stage::propagators ? 1e-6 : 1e-10;
@@ -399,58 +388,22 @@ overlap_options with_scheme(const overlap_options& options, overlap_scheme schem
 }
 
 json_document parameters_of(const overlap_options& options, const lattice_geometry& geometry) {
+  overlap_options used = options;
+  raw_options raw;
+  command_line line;
+  declare(line, used, raw);
   json_document all = shared_parameters(options.shared, geometry);
   for (const char* key : {"mass", "kappa", "clover_spatial", "clover_temporal", "anisotropy", "nu"}) all.erase(key);
+  all.update(line.parameters());
   all.update(
       {{"command", options.command},
-       {"size", options.size},
-       {"rho", options.rho},
-       {"modes", options.modes},
-       {"mode_tolerance", options.mode_tolerance},
-       {"mode_method", name(options.method)},
-       {"filter_window", options.window},
-       {"filter_degree", options.filter_degree},
-       {"mode_block", options.block},
-       {"search_space", options.search_space},
-       {"sign", name(options.sign.method)},
-       {"sign_precision", name(options.sign.precision)},
-       {"delta", options.delta},
-       {"degree", options.sign.degree},
-       {"poles", options.sign.poles},
-       {"range", {options.sign.lowest, options.sign.highest}},
-       {"overlap_modes", options.overlap_modes},
-       {"overlap_mode_tolerance", options.overlap_tolerance},
-       {"overlap_mode_block", overlap_search_of(options).block},
-       {"relax_modes", options.relaxed_modes},
-       {"masses", options.masses},
-       {"scheme", options.scheme_is_open ? "auto" : name(options.scheme)},
        {"tolerance", options.tolerance()},
-       {"source", name(options.source.kind)},
-       {"source_position", options.source.position},
-       {"smearing_radius", options.source.smearing_radius},
-       {"smearing_steps", options.source.smearing_steps},
-       {"until", name(options.until)},
        {"normalisation",
         "D = 1 + gamma_5 sign(H), H = gamma_5 D_w(-rho); D(m) = rho D + m (1 - D/2); with m' = m/(2 rho), D(m)/(2 "
         "rho) = (1+m')/2 + (1-m')/2 gamma_5 sign(H); propagator S = (1 - D/2) D(m)^-1 = (D(m)^-1 - 1/(2 rho)) / "
         "(1 - m/(2 rho)); others have (D'^-1 - 1) / (1 - m') = 2 rho S of D' = D(m)/(2 rho), and correlators larger "
         "by 4 rho^2"}});
-  if (options.scheme == overlap_scheme::preconditioned || options.scheme_is_open) {
-    const overlap_preconditioner& p = options.preconditioner;
-    all["preconditioner"] = {{"method", name(p.method)},
-                             {"stout_steps", p.smearing.steps},
-                             {"stout_rho", p.smearing.rho},
-                             {"mass", p.mass},
-                             {"clover", p.csw},
-                             {"tolerance", p.tolerance},
-                             {"constant", p.constant},
-                             {"inner_steps", p.inner_steps},
-                             {"inner_delta", p.inner_delta},
-                             {"directions", p.directions},
-                             {"recycle", p.recycled},
-                             {"batch", p.batch},
-                             {"narrow", p.narrow}};
-  }
+  if (may_precondition(options)) all["preconditioner"]["narrow"] = options.preconditioner.narrow;
   return all;
 }
 

@@ -41,7 +41,6 @@ struct overlap_options {
   std::string command;  ///< as typed
 
   double rho = 1.4;
-  std::string time_boundary = "antiperiodic";
 
   int modes = 40;  ///< of H
   double mode_tolerance = 1e-10;
