@@ -59,6 +59,7 @@ libhdf5-dev             command:h5cc                      demo test  optional:no
 libhwloc-dev            header:hwloc.h                    demo test  optional:no_placement_of_threads
 libmetis-dev            header:metis.h                    -    test  optional:meshes_are_divided_along_a_curve
 gfortran                command:gfortran                  -    test  optional:no_Fortran_module
+python3-venv            python:ensurepip                  -    test  optional:wheels_are_not_repaired
 python3-sphinx          python:sphinx                     -    test  optional:the_book_is_not_built
 python3-myst-parser     python:myst_parser                -    test  optional:the_book_is_not_built
 furo                    python:furo                       -    test  optional:the_book_is_not_built

@@ -62,6 +62,8 @@ class Script(unittest.TestCase):
                                  (("run", "-n", "0", "bench"), "expected a number of ranks"),
                                  (("bench", "--device", "abacus"), "--device is cpu or gpu"),
                                  (("bundle",), "bundle --gpu"), (("bundle", "--gpu", "--arch"), "--arch: which?"),
+                                 (("wheel", "--arch", "90"), "say --gpu too"), (("wheel", "--fast"), "unknown argument"),
+                                 (("wheel", "a", "b"), "one DIR, got 'a' and 'b'"), (("package", "--rpm"), "unknown argument"),
                                  (("kernel", "flying"), "kernel: which?"),
                                  (("kernel", "-history", "x"), "unknown argument '-history'"),
                                  (("dance", "--help"), "'dance' is not a verb"),
