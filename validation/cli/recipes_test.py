@@ -81,6 +81,45 @@ class Recipes(unittest.TestCase):
         for name in package.cmake_args():
             self.assertTrue(name.startswith("CMAKE_DISABLE_FIND_PACKAGE_") or re.search(rf"\(\s*{name}\b", cmake), name)
 
+    def test_conda_recipe_has_the_version_the_packages_and_options_that_exist(self):
+        try:
+            import jinja2
+            import yaml
+        except ImportError:
+            self.skipTest("jinja2 and yaml parse it; one is missing")
+        folder = os.path.join(RECIPES, "conda")
+        here = lambda name: os.path.join(folder, name)
+        words = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(text_of("recipes", "conda", "meta.yaml")).render(
+            compiler=lambda language: f"compiler_{language}", stdlib=lambda language: f"stdlib_{language}",
+            load_file_regex=lambda load_file, regex_pattern, from_recipe_dir: re.search(regex_pattern, text_of(here(load_file))))
+        recipe = yaml.safe_load(words)
+        self.assertEqual(str(recipe["package"]["version"]), re.search(r"(?m)^version: (\S+)$", text_of("CITATION.cff")).group(1))
+        self.assertEqual(os.path.realpath(here(recipe["source"]["path"])), ROOT)
+        self.assertTrue(os.path.exists(os.path.join(ROOT, recipe["about"]["license_file"])))
+        needs = {need.split()[0] for need in recipe["requirements"]["build"] + recipe["requirements"]["host"]}
+        table = re.findall(r"(?m)^\| (?:compiler|Eigen|MPI|CLI11|HDF5).*?\|.*?\|.*?\| `(.*?)` \|", text_of("recipes", "README.md"))
+        self.assertEqual(len(table), 5)
+        self.assertEqual(set(" ".join(table).split()) - {"gxx"} - needs, set())
+        self.assertLessEqual({"compiler_c", "compiler_cxx", "compiler_fortran"}, needs)
+        for path in re.findall(r"plaquette-([-a-z]+)", " ".join(recipe["test"]["commands"])):
+            self.assertIn(path, APPS)
+        # What build.sh tells CMake exists there; the Python package goes to where conda looks.
+        program_at(os.path.join(self.folder, "bin", "cmake"), f'echo "$@" >>{self.folder}/said\n')
+        prefix, packages = (os.path.join(self.folder, name) for name in ("prefix", "site-packages"))
+        os.makedirs(os.path.join(prefix, "share", "plaquette", "python", "plaquette"))
+        os.makedirs(packages)
+        done = run("bash", here("build.sh"), env={**self.environment, "PREFIX": prefix, "SP_DIR": packages, "CPU_COUNT": "2"},
+                   cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(packages), ["plaquette"])
+        said = text_of(os.path.join(self.folder, "said")).split("\n")
+        cmake = "".join(text_of(*path) for path in (("CMakeLists.txt",), ("cmake", "PlaquetteCuda.cmake"), ("cmake", "PlaquetteInstall.cmake")))
+        for name in re.findall(r"-D(PLAQUETTE_\w+)", said[0]):
+            self.assertRegex(cmake, rf"(option|set)\({name}\b")
+        self.assertIn("-DCMAKE_INSTALL_PREFIX=" + prefix, said[0])
+        self.assertIn(f"add_custom_target({said[1].split()[-1]} ", cmake)
+        self.assertEqual(said[2], "--install build/conda")
+
     def run_with_stand_ins(self, name, **modules):
         """The names that a Python recipe defines, where the modules that it imports have these names."""
         for path, names in modules.items():
