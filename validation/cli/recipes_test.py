@@ -103,7 +103,7 @@ class Recipes(unittest.TestCase):
         self.assertLessEqual({"compiler_c", "compiler_cxx", "compiler_fortran"}, needs)
         for path in re.findall(r"plaquette-([-a-z]+)", " ".join(recipe["test"]["commands"])):
             self.assertIn(path, APPS)
-        # What build.sh tells CMake exists there; the Python package goes to where conda looks.
+        # What build.sh tells CMake exists there; the Python package goes to site-packages.
         program_at(os.path.join(self.folder, "bin", "cmake"), f'echo "$@" >>{self.folder}/said\n')
         prefix, packages = (os.path.join(self.folder, name) for name in ("prefix", "site-packages"))
         os.makedirs(os.path.join(prefix, "share", "plaquette", "python", "plaquette"))
