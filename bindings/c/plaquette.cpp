@@ -569,6 +569,58 @@ int plaquette_gauge_create(plaquette_gauge* gauge, plaquette_lattice lattice, co
   });
 }
 
+int plaquette_gauge_assign(plaquette_gauge gauge, const void* numbers, size_t length,
+                           const plaquette_link_layout* layout) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    if (numbers == nullptr) refuse("array of links: expected an address, found null");
+    const auto l = options_of(&there(layout, "link layout"), plaquette_link_layout{}, "link layout");
+    const api::link_layout where = layout_of(l, links->on());
+    if (choice<int>(l.number & ~PLAQUETTE_ON_DEVICE, 2, "type of numbers") == PLAQUETTE_SINGLE)
+      links->assign(std::span(static_cast<const float*>(numbers), length), where);
+    else
+      links->assign(std::span(static_cast<const double*>(numbers), length), where);
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* how) {
+  return answer([&] {
+    const auto links = object_of(gauge);
+    const auto h = options_of(how, plaquette_heatbath PLAQUETTE_HEATBATH_DEFAULTS, "heat bath");
+    links->heatbath({.beta = h.beta,
+                     .anisotropy = h.anisotropy,
+                     .heatbaths = h.heatbaths,
+                     .overrelaxations = h.overrelaxations,
+                     .sweeps = h.sweeps,
+                     .seed = h.seed,
+                     .first = h.first,
+                     .device = device_of(h.device)});
+    return api::code::success;
+  });
+}
+
+int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves) {
+  return answer([&] {
+    there(moves, "moves") = object_of(gauge)->moves();
+    return api::code::success;
+  });
+}
+
+int plaquette_solver_follow(plaquette_solver solver, plaquette_gauge gauge) {
+  return answer([&] {
+    object_of(solver)->follow(*object_of(gauge));
+    return api::code::success;
+  });
+}
+
+int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge) {
+  return answer([&] {
+    object_of(m)->follow(*object_of(gauge));
+    return api::code::success;
+  });
+}
+
 int plaquette_gauge_copy(plaquette_gauge gauge, void* numbers, size_t length, const plaquette_link_layout* layout) {
   return answer([&] {
     const auto links = object_of(gauge);

@@ -210,6 +210,34 @@ PLAQUETTE_PUBLIC int plaquette_gauge_fix_by(plaquette_gauge* fixed, plaquette_ga
                                             double tolerance, int sweep_limit, double quality[2], double* g,
                                             size_t length);
 
+/* ---- Links that move. What was made of them answers PLAQUETTE_UNUSABLE_INPUT until it follows them. Links that were smeared,
+   flowed or fixed are others and stay. A call must not use links that another thread moves at that time. */
+/** Takes other links from an array, as plaquette_gauge_create does. Where this fails, the links are those before. */
+PLAQUETTE_PUBLIC int plaquette_gauge_assign(plaquette_gauge gauge, const void* numbers, size_t length,
+                                            const plaquette_link_layout* layout);
+/** Sweeps of quenched updates with the Wilson gauge action. A combined sweep is some heat baths, then some
+   over-relaxations. */
+typedef struct {
+  size_t size; /**< sizeof of this structure */
+  int device;  /**< where they are made; the links are copied there and back once a call */
+  int heatbaths, overrelaxations; /**< of a combined sweep */
+  int sweeps;                     /**< combined ones */
+  double beta, anisotropy;        /**< of the gauge action, bare */
+  uint64_t seed;
+  uint64_t first; /**< number of the first combined sweep: continue with first + sweeps */
+} plaquette_heatbath;
+/** What they begin with. */
+#define PLAQUETTE_HEATBATH_DEFAULTS {sizeof(plaquette_heatbath), PLAQUETTE_CPU, 1, 4, 1, 6.0, 1.0, 1, 0}
+/** Makes sweeps of heat bath and over-relaxation, the same bits on any grid. */
+PLAQUETTE_PUBLIC int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* how);
+/** Returns how often the links moved. */
+PLAQUETTE_PUBLIC int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves);
+/** Takes these links as they are now, in place of those before and in their memory. Multigrid that cannot follow is refused
+   with PLAQUETTE_UNUSABLE_INPUT. */
+PLAQUETTE_PUBLIC int plaquette_solver_follow(plaquette_solver solver, plaquette_gauge gauge);
+/** Does the same for M. */
+PLAQUETTE_PUBLIC int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge);
+
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */
 /** What M is. */

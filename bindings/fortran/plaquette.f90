@@ -123,6 +123,12 @@ module plaquette
     integer(c_size_t) :: length = 0
     type(c_ptr) :: layout = c_null_ptr
   end type
+  type, bind(c) :: plaquette_heatbath
+    integer(c_size_t) :: size = 56
+    integer(c_int) :: device = plaquette_cpu, heatbaths = 1, overrelaxations = 4, sweeps = 1
+    real(c_double) :: beta = 6, anisotropy = 1
+    integer(c_int64_t) :: seed = 1, first = 0
+  end type
   type, bind(c) :: plaquette_vectors_options
     integer(c_size_t) :: size = 24
     integer(c_int) :: device = plaquette_cpu, columns = 12, sites = plaquette_all_sites, precision = plaquette_double
@@ -233,6 +239,33 @@ module plaquette
       complex(c_double_complex), intent(inout) :: numbers(*)
       integer(c_size_t), value :: length
       type(plaquette_link_layout), intent(in) :: layout
+    end function
+    integer(c_int) function plaquette_gauge_assign(gauge, numbers, length, layout) bind(c)
+      import
+      type(plaquette_gauge), value :: gauge
+      complex(c_double_complex), intent(in) :: numbers(*)
+      integer(c_size_t), value :: length
+      type(plaquette_link_layout), intent(in) :: layout
+    end function
+    integer(c_int) function plaquette_gauge_heatbath(gauge, how) bind(c)
+      import
+      type(plaquette_gauge), value :: gauge
+      type(plaquette_heatbath), intent(in) :: how
+    end function
+    integer(c_int) function plaquette_gauge_moves(gauge, moves) bind(c)
+      import
+      type(plaquette_gauge), value :: gauge
+      integer(c_int64_t), intent(out) :: moves
+    end function
+    integer(c_int) function plaquette_solver_follow(solver, gauge) bind(c)
+      import
+      type(plaquette_solver), value :: solver
+      type(plaquette_gauge), value :: gauge
+    end function
+    integer(c_int) function plaquette_operator_follow(m, gauge) bind(c)
+      import
+      type(plaquette_operator), value :: m
+      type(plaquette_gauge), value :: gauge
     end function
     !> goes_on: c_funloc of a function with a c_ptr as its value argument, bind(c), that returns 0 to stop; c_null_funptr: none.
     integer(c_int) function plaquette_stop_function(goes_on, data) bind(c)

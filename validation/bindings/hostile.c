@@ -365,6 +365,64 @@ static double norm_of(const double* a, int count) {
   return sqrt(sum);
 }
 
+/* Solvers answer for the links that they follow, and for no others. */
+static void moving_links(plaquette_lattice lattice) {
+  plaquette_gauge links, fresh_links;
+  plaquette_solver solver, fresh;
+  plaquette_operator m;
+  plaquette_propagator quark;
+  plaquette_link_layout layout, wrong;
+  plaquette_heatbath how = PLAQUETTE_HEATBATH_DEFAULTS;
+  plaquette_action action = PLAQUETTE_ACTION_DEFAULTS;
+  double *const u = smooth_links(), *const moved = smooth_links(), *const b = numbers(1.0), pion[4], expected[4];
+  int64_t moves = -1;
+  action.mass = 0.3;
+  OK(plaquette_link_layout_dense(&layout, extents, PLAQUETTE_X_FASTEST));
+  OK(plaquette_gauge_create(&links, lattice, u, link_reals, &layout));
+  OK(plaquette_krylov_create(&solver, links, &action, NULL));
+  OK(plaquette_operator_create(&m, links, &action, PLAQUETTE_CPU));
+  how.sweeps = 2, how.beta = 5.7;
+  OK(plaquette_gauge_heatbath(links, &how));
+  OK(plaquette_gauge_moves(links, &moves));
+  if (moves != 1) ++failures, fprintf(stderr, "moves: found %d\n", (int)moves);
+  REFUSED(plaquette_propagator_solve(&quark, solver, NULL, NULL, NULL), "call follow");
+  REFUSED(plaquette_operator_apply(m, b, b, spinor_reals, NULL, 0), "call follow");
+  OK(plaquette_solver_follow(solver, links));
+  OK(plaquette_operator_follow(m, links));
+  OK(plaquette_operator_apply(m, b, b, spinor_reals, NULL, 0));
+  OK(plaquette_propagator_solve(&quark, solver, NULL, NULL, NULL));
+  OK(plaquette_pion(quark, pion, 4));
+  OK(plaquette_propagator_free(&quark));
+  OK(plaquette_gauge_copy(links, moved, link_reals, &layout));
+  if (memcmp(u, moved, sizeof *u * link_reals) == 0) ++failures, fprintf(stderr, "the links did not move\n");
+  OK(plaquette_gauge_create(&fresh_links, lattice, u, link_reals, &layout));
+  OK(plaquette_gauge_assign(fresh_links, moved, link_reals, &layout));
+  OK(plaquette_krylov_create(&fresh, fresh_links, &action, NULL));
+  OK(plaquette_propagator_solve(&quark, fresh, NULL, NULL, NULL));
+  OK(plaquette_pion(quark, expected, 4));
+  if (memcmp(pion, expected, sizeof pion) != 0) ++failures, fprintf(stderr, "moved links: another pion\n");
+  how.beta = NAN;
+  REFUSED(plaquette_gauge_heatbath(links, &how), "beta");
+  how.beta = 6.0, how.sweeps = -1;
+  REFUSED(plaquette_gauge_heatbath(links, &how), "sweeps");
+  how.sweeps = 1, how.device = 4;
+  REFUSED(plaquette_gauge_heatbath(links, &how), "device");
+  wrong = layout, wrong.site[0] = 0;
+  REFUSED(plaquette_gauge_assign(links, u, link_reals, &wrong), "another one");
+  REFUSED(plaquette_gauge_assign(links, NULL, link_reals, &layout), "null");
+  REFUSED(plaquette_gauge_moves(links, NULL), "null");
+  OK(plaquette_gauge_moves(links, &moves));
+  if (moves != 1) ++failures, fprintf(stderr, "refused moves were counted\n");
+  NO_HANDLE(plaquette_solver_follow(solver, (plaquette_gauge){0}));
+  OK(plaquette_propagator_free(&quark));
+  OK(plaquette_operator_free(&m));
+  OK(plaquette_solver_free(&solver));
+  OK(plaquette_solver_free(&fresh));
+  OK(plaquette_gauge_free(&links));
+  OK(plaquette_gauge_free(&fresh_links));
+  free(u), free(moved), free(b);
+}
+
 /* From a source to a pion without an array, and what is refused on the way. */
 static void vectors(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_solver solver;
@@ -645,6 +703,7 @@ int main(void) {
   wrong_memory(lattice, gauge);
   wrong_modes();
   vectors(lattice, gauge);
+  moving_links(lattice);
   waves();
   freed_handles(lattice, gauge);
   threads(gauge, 3);

@@ -118,6 +118,7 @@ program own_array
   call require(worst <= 2e-12_c_double, 'M x = b by the operator')
 
   call vectors_to_a_pion()
+  call links_that_move()
   call smeared_sources()
   call modes_out_and_in()
   call waves_in_time()
@@ -139,6 +140,36 @@ program own_array
   print '(a)', 'VERIFIED PASSED'
 
 contains
+
+  !> A solver follows links that a heat bath and an array have moved, back to those before: the same bits.
+  subroutine links_that_move()
+    type(plaquette_gauge) :: links
+    type(plaquette_solver) :: following
+    type(plaquette_operator) :: m
+    type(plaquette_propagator) :: quark
+    type(plaquette_heatbath) :: how
+    real(c_double) :: found(8)
+    integer(c_int64_t) :: moves
+    call check(plaquette_gauge_create(links, lattice, u, 2 * size(u, kind=c_size_t), layout))
+    call check(plaquette_krylov_create(following, links, action, plaquette_krylov_options()))
+    call check(plaquette_operator_create(m, links, action, plaquette_cpu))
+    call check(plaquette_gauge_heatbath(links, how))
+    code = plaquette_propagator_solve(quark, following, plaquette_source(), rule, results)
+    call require(code == plaquette_unusable_input .and. index(plaquette_last_message(), 'follow') > 0, 'links have moved')
+    call check(plaquette_solver_follow(following, links))
+    call check(plaquette_operator_follow(m, links))
+    call check(plaquette_gauge_assign(links, u, 2 * size(u, kind=c_size_t), layout))
+    call check(plaquette_gauge_moves(links, moves))
+    call require(moves == 2, 'links have moved twice')
+    call check(plaquette_solver_follow(following, links))
+    call check(plaquette_propagator_solve(quark, following, plaquette_source(), rule, results))
+    call check(plaquette_pion(quark, found, 8_c_size_t))
+    call require(all(found == correlator), 'the pion of the links before')
+    call check(plaquette_propagator_free(quark))
+    call check(plaquette_operator_free(m))
+    call check(plaquette_solver_free(following))
+    call check(plaquette_gauge_free(links))
+  end subroutine
 
   !> From a source to the pion without an array: the same bits. M x = b, by the operator, on vectors.
   subroutine vectors_to_a_pion()
@@ -328,6 +359,7 @@ contains
     type(plaquette_vectors_options) :: vectors
     type(plaquette_vector_system) :: system
     type(plaquette_operator_form) :: form
+    type(plaquette_heatbath) :: heatbath
     type(plaquette_wave_options) :: waves
     type(plaquette_wave_box) :: box
     type(plaquette_wave_mesh) :: mesh
@@ -336,6 +368,7 @@ contains
       c_sizeof(source) == source%size .and. c_sizeof(krylov) == krylov%size .and. &
       c_sizeof(multigrid) == multigrid%size .and. c_sizeof(overlap) == overlap%size .and. &
       c_sizeof(smearing) == smearing%size .and. c_sizeof(modes) == modes%size .and. &
+      c_sizeof(heatbath) == heatbath%size .and. &
       c_sizeof(vectors) == vectors%size .and. c_sizeof(system) == system%size .and. c_sizeof(form) == form%size .and. &
       c_sizeof(waves) == waves%size .and. c_sizeof(box) == box%size .and. c_sizeof(mesh) == mesh%size
   end function

@@ -338,6 +338,52 @@ class Calls(unittest.TestCase):
         self.assertTrue(self.solver.judged(quark, source).verdict)
         self.assertFalse(self.solver.judged(quark, plaquette.Source("gaussian", radius=1.0, steps=2)).verdict)
 
+    def test_solvers_follow_links_that_move(self):
+        links = plaquette.Gauge(self.lattice, self.array)
+        other = self.array * np.exp(0.3j * np.array([1, -2, 1]))[:, None]
+        solver, m = plaquette.krylov(links, MASS, CSW), plaquette.Dirac(links, MASS, CSW)
+        source = plaquette.Source()
+        before, moves = solver.solve(source).pion(), links.moves
+        links.assign(other)
+        self.assertEqual((moves, links.moves), (0, 1))
+        np.testing.assert_array_equal(links.array(), other)
+        b = plaquette.Vectors(self.lattice, 1)
+        b.fill(source)
+        for call in (lambda: solver.solve(source), lambda: solver.solve_vectors(b), lambda: m.apply_vectors(b),
+                     lambda: m.apply(np.zeros((*self.lattice.shape, 4, 3), complex)),
+                     lambda: solver.judged(self.quark, source)):
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "follows move 0 of its links, which have made 1"):
+                call()
+        solver.follow(links)
+        m.follow(links)
+        fresh = plaquette.krylov(plaquette.Gauge(self.lattice, other), MASS, CSW)
+        np.testing.assert_array_equal(solver.solve(source).pion(), fresh.solve(source).pion())
+        self.assertTrue(solver.solve(source).verdict)
+        self.assertGreater(np.abs(solver.solve(source).pion() / before - 1).max(), 1e-3)
+        x = fresh.solve_vectors(b).x
+        left = m.apply_vectors(x)
+        left.add(-1, b)
+        self.assertLessEqual(left.norm2()[0], 1e-19)
+        links.heatbath(6.0, sweeps=3, seed=5)
+        thermal = plaquette.Gauge(self.lattice, other)
+        thermal.heatbath(6.0, sweeps=1, seed=5)
+        thermal.heatbath(6.0, sweeps=2, seed=5, first=1)
+        np.testing.assert_array_equal(links.array(), thermal.array())
+        self.assertEqual((links.moves, thermal.moves), (2, 2))
+        for call in (lambda: links.heatbath(-1.0), lambda: links.heatbath(6.0, sweeps=-1), lambda: links.assign(other[1:]),
+                     lambda: links.assign(2 * other), lambda: solver.follow(plaquette.Gauge(
+                         plaquette.Lattice((4, 4, 4, 4)), smooth_links((4, 4, 4, 4))))):
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, 2)
+        self.assertEqual(links.moves, 2)
+        np.testing.assert_array_equal(links.array(), thermal.array())
+        small = plaquette.Gauge(plaquette.Lattice((2, 2, 2, 4)), smooth_links((2, 2, 2, 4)))
+        overlap = plaquette.Overlap(small, kernel_modes=2, modes=0)
+        small.heatbath(6.0)
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "follows move 0"):
+            overlap.solve(source, [0.2])
+
     def test_vectors_lead_from_a_source_to_a_pion(self):
         b = plaquette.Vectors(self.lattice)
         b.fill(plaquette.Source())

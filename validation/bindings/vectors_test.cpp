@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/heatbath.hpp"
 #include "plaquette/plaquette.hpp"
 
 namespace plaquette {
@@ -37,9 +38,7 @@ std::uint64_t fresh_seed() {
   return seed;
 }
 
-plq::gauge_field links_on(const plq::lattice& lattice) {
-  const gauge_configuration links =
-      cpu::weak_field_configuration(lattice_geometry(extents_of_test), 0.2, fresh_seed(), {});
+array array_of(const gauge_configuration& links) {
   array all;
   for (std::int64_t site = 0; site < links.geometry().local_volume(); ++site) {
     const coordinate x = coordinate_of(site, extents_of_test);
@@ -50,7 +49,14 @@ plq::gauge_field links_on(const plq::lattice& lattice) {
           all.insert(all.end(), {u.re, u.im});
         }
   }
-  return {lattice, all, plq::link_layout::dense(extents_of_test)};
+  return all;
+}
+
+plq::gauge_field field_on(const plq::lattice& lattice, const gauge_configuration& links) {
+  return {lattice, array_of(links), plq::link_layout::dense(extents_of_test)};
+}
+plq::gauge_field links_on(const plq::lattice& lattice) {
+  return field_on(lattice, cpu::weak_field_configuration(lattice_geometry(extents_of_test), 0.2, fresh_seed(), {}));
 }
 
 array random_array(int columns, std::uint64_t stream) {
@@ -103,13 +109,16 @@ void expect_refused(const std::string& words, Call&& call) {
   }
 }
 
-struct VectorsOfCallers : testing::Test {
+struct CallersInCpp : testing::Test {
   void SetUp() override { RecordProperty("seed", std::to_string(fresh_seed())); }
   void TearDown() override {
     if (HasFailure()) std::printf("seed %llu\n", static_cast<unsigned long long>(fresh_seed()));
   }
   plq::lattice lattice{extents_of_test};
 };
+
+struct VectorsOfCallers : CallersInCpp {};
+struct LinksOfCallers : CallersInCpp {};
 
 TEST_F(VectorsOfCallers, LeadFromASourceToThePionOfThatSource) {
   plq::solver solver = plq::make_propagator_solver(links_on(lattice), quarks, {.device = where});
@@ -285,6 +294,66 @@ TEST_F(VectorsOfCallers, SourcesAreThoseOfSolves) {
   }
   plq::vectors b(lattice, {.device = where});
   expect_refused("smearing_links", [&] { b.fill({.kind = plq::source_kind::gaussian}); });
+}
+
+TEST_F(LinksOfCallers, AreFollowedByWhatWasMadeOfThem) {
+  plq::gauge_field links = links_on(lattice);
+  const plq::gauge_field same = links, other = links.smeared({.steps = 2});
+  array moved(72 * volume_of_test);
+  other.copy_to(moved, plq::link_layout::dense(extents_of_test));
+  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where}),
+              multigrid = plq::make_multigrid_solver(links, quarks, {.device = where, .tune = false}),
+              fresh = plq::make_propagator_solver(other, quarks, {.device = where});
+  plq::dirac_operator m(links, quarks, where);
+  plq::vectors b(lattice, {.device = where, .columns = 1}), y(lattice, b.options());
+  b.fill_random(fresh_seed());
+  m.apply_vectors(y, b);
+  const plq::source from{};
+  EXPECT_EQ(links.moves(), 0);
+  links.assign(moved, plq::link_layout::dense(extents_of_test));
+  EXPECT_EQ(same.moves(), 1) << "copies are the same links";
+  EXPECT_EQ(same.plaquette(), other.plaquette());
+  expect_refused("follows move 0 of its links, which have made 1", [&] { solver.solve(from); });
+  expect_refused("follow(links)", [&] { solver.solve_vectors(b); });
+  expect_refused("follow(links)", [&] { multigrid.solve(from); });
+  expect_refused("follow(links)", [&] { m.apply_vectors(y, b); });
+  solver.follow(links);
+  m.follow(links);
+  const plq::rule rule{.tolerance = 1e-11};
+  EXPECT_EQ(solver.solve(from, rule).pion(), fresh.solve(from, rule).pion());
+  EXPECT_TRUE(solver.solve(from, rule).verdict().passed);
+  const auto [x, report] = fresh.solve_vectors(b, rule);
+  m.apply_vectors(y, x);
+  y.add(-1.0, b);
+  EXPECT_LE(std::sqrt(y.norm2()[0] / b.norm2()[0]), 2e-11);
+  array out(column_reals), in = random_array(1, 9);
+  m.apply(out, in, dense());
+  array expected(column_reals);
+  plq::dirac_operator(other, quarks, where).apply(expected, in, dense());
+  EXPECT_EQ(out, expected);
+  const plq::lattice small({4, 4, 4, 4});
+  array unit(72 * 256);
+  for (std::size_t k = 0; k < unit.size(); ++k) unit[k] = k % 18 % 8 == 0 ? 1.0 : 0.0;
+  const plq::gauge_field shorter(small, unit, plq::link_layout::dense(small.local()));
+  expect_refused("4x4x4x8", [&] { solver.follow(shorter); });
+}
+
+TEST_F(LinksOfCallers, AreMovedByTheHeatBathOfTheLibrary) {
+  const gauge_configuration start = cpu::weak_field_configuration(lattice_geometry(extents_of_test), 0.2, 3, {});
+  plq::gauge_field links = field_on(lattice, start);
+  const std::uint64_t seed = fresh_seed();
+  links.heatbath({.beta = 5.9, .overrelaxations = 2, .sweeps = 2, .seed = seed, .device = where});
+  links.heatbath({.beta = 5.9, .overrelaxations = 2, .seed = seed, .first = 2, .device = where});
+  EXPECT_EQ(links.moves(), 2);
+  gauge_configuration expected = start;
+  cpu::heatbath_updater updater(start.geometry(), {});
+  for (std::uint64_t n = 0; n < 3; ++n) updater.combined_sweep(expected, {.beta = 5.9}, {1, 2}, seed, n);
+  array out(72 * volume_of_test);
+  links.copy_to(out, plq::link_layout::dense(extents_of_test));
+  EXPECT_EQ(out, array_of(expected));
+  expect_refused("beta", [&] { links.heatbath({.beta = -1.0, .device = where}); });
+  expect_refused("sweeps", [&] { links.heatbath({.sweeps = -1, .device = where}); });
+  EXPECT_EQ(links.moves(), 2);
 }
 
 TEST_F(VectorsOfCallers, OfOthersAreRefused) {

@@ -106,6 +106,8 @@ class lattice {
   std::shared_ptr<state> state_;
 };
 
+/// Where a solver works.
+enum class device { cpu, gpu };
 /// Which coordinate runs fastest in an array.
 enum class site_order { x_fastest, t_fastest };
 /// Where an array lies. Arrays of the device are memory of a GPU of this process, as cudaMalloc and cudaMallocManaged
@@ -136,6 +138,7 @@ struct link_layout {
   static link_layout dense(const coordinate& local, site_order order = site_order::x_fastest);
 };
 
+struct heatbath_options;  ///< see below
 /// Kinds of smearing of links.
 enum class smearing_kind {
   stout,  ///< Morningstar, Peardon, hep-lat/0311018
@@ -192,14 +195,40 @@ class gauge_field {
   /// Returns links in Landau or Coulomb gauge, to theta <= tolerance. (Giusti et al., hep-lat/0104012)
   fixed_gauge fixed(gauge_condition condition, double tolerance = 1e-12, int sweep_limit = 10000) const;
 
+  // Moves. All copies of an object move with it, and what was made of the links answers error(unusable_input) until it
+  // follows them: solver::follow, dirac_operator::follow. Links that were smeared, flowed or fixed are others and stay.
+  // A call must not use links that another thread moves at that time.
+
+  /// Takes other links from an array, as the constructor does. Where this throws, the links are those before.
+  void assign(std::span<const double> numbers, const link_layout& layout);
+  /// Does the same with numbers of single precision.
+  void assign(std::span<const float> numbers, const link_layout& layout);
+  /// Makes sweeps of heat bath and over-relaxation, the same bits on any grid. Where this throws, the links are those
+  /// before. (Cabibbo, Marinari, Phys. Lett. 119B (1982) 387)
+  void heatbath(const heatbath_options& options);
+  std::int64_t moves() const;  ///< how often the links moved
+
   struct state;
-  gauge_field(lattice on, std::shared_ptr<const state> s)
-      : lattice_(std::move(on)), state_(std::move(s)) {}              ///< for the library
-  const std::shared_ptr<const state>& get() const { return state_; }  ///< for the library
+  gauge_field(lattice on, std::shared_ptr<state> s)
+      : lattice_(std::move(on)), state_(std::move(s)) {}        ///< for the library
+  const std::shared_ptr<state>& get() const { return state_; }  ///< for the library
 
  private:
   lattice lattice_;
-  std::shared_ptr<const state> state_;
+  std::shared_ptr<state> state_;
+};
+
+/// Of gauge_field::heatbath. A combined sweep is some heat baths, then some over-relaxations.
+struct heatbath_options {
+  double beta = 6.0;        ///< 6 / g^2
+  double anisotropy = 1.0;  ///< of the gauge action, bare
+  int heatbaths = 1;        ///< of a combined sweep
+  int overrelaxations = 4;  ///< of a combined sweep
+  int sweeps = 1;           ///< combined ones
+  std::uint64_t seed = 1;   ///< of the random numbers
+  std::uint64_t first = 0;  ///< number of the first combined sweep: continue with first + sweeps
+  /// Where sweeps are made. The links are copied there and back once a call.
+  api::device device = api::device::cpu;
 };
 
 /// The flow at one time, in lattice units, by the clover field strength.
@@ -387,8 +416,6 @@ class propagator {
 
 // ---- Solvers
 
-/// Where a solver works.
-enum class device { cpu, gpu };
 /// Precisions of numbers.
 enum class precision { double_, single, half };
 
@@ -534,6 +561,9 @@ class solver {
   /// Does the same; x, of the shape of b, becomes the solutions. Its numbers are undefined where this throws.
   solve_report solve_vectors(vectors& x, const vectors& b, const api::rule& rule = {},
                              const vector_system& system = {});
+  /// Takes these links as they are now, in place of those before and in their memory. They are on a lattice of the same
+  /// extents and grid. Multigrid that cannot follow throws error(unusable_input).
+  void follow(const gauge_field& links);
   const gauge_field& links() const;  ///< that M is made of
   double setup_seconds() const;      ///< of making it
 
@@ -559,7 +589,8 @@ class dirac_operator {
   /// Computes y = G (M + shift + i mu gamma_5) x, or the like, in the precision of the vectors. They are different ones
   /// of one shape, on all or on even sites.
   void apply_vectors(vectors& y, const vectors& x, const operator_form& form = {}) const;
-  const lattice& on() const;  ///< the lattice of the links
+  void follow(const gauge_field& links);  ///< takes these links as they are now, as a solver does
+  const lattice& on() const;              ///< the lattice of the links
 
   struct state;
 
@@ -607,8 +638,8 @@ struct overlap_modes_given {
 class overlap_solver {
  public:
   /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
-  /// gaussian. Masses ascend and are positive. Residuals are those of D(m) x = b; the reference residual is by a sign
-  /// function of higher accuracy.
+  /// gaussian. Masses ascend and are positive. The links must not have moved. Residuals are those of D(m) x = b; the
+  /// reference residual is by a sign function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
   const lattice& on() const;                              ///< the lattice of the links
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1

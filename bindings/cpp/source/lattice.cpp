@@ -146,15 +146,14 @@ void copy_links(const lattice& on, std::span<Real> numbers, const gauge_configur
 }
 
 template <class Real>
-std::shared_ptr<const gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
-                                                   const link_layout& layout) {
+std::shared_ptr<gauge_field::state> links_of(const lattice& on, std::span<const Real> numbers,
+                                             const link_layout& layout) {
   array_on_host<const Real> array(numbers, layout.memory, on, 72, "array of links");
   const lattice::state& here = *on.get();
   std::string remark;
   gauge_configuration links =
       import_links(here.geometry, array.get(), places_of(layout), here.comm, phases_of(layout), &remark);
-  return std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)),
-                                                    remark);
+  return std::make_shared<gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)), remark);
 }
 
 }  // namespace
@@ -179,10 +178,55 @@ gauge_field gauge_field::read(const lattice& on, const std::string& file) {
     const lattice::state& here = *on.get();
     loaded_gauge loaded = read_gauge(file, here.geometry, here.comm, {.drifted = true});
     const std::string remark = take_back_drift(loaded.links, loaded.header, here.comm);
-    return gauge_field(on, std::make_shared<const state>(
-                               std::make_shared<const gauge_configuration>(std::move(loaded.links)), remark));
+    return gauge_field(
+        on, std::make_shared<state>(std::make_shared<const gauge_configuration>(std::move(loaded.links)), remark));
   });
 }
+
+namespace {
+
+template <class Real>
+void move_to(const gauge_field& handle, std::span<const Real> numbers, const link_layout& layout) {
+  const auto made = links_of(handle.on(), numbers, layout);
+  gauge_field::state& moving = *handle.get();
+  moving.links = made->links;
+  moving.remark = made->remark;
+  ++moving.moves;
+}
+
+void require_sweeps(const heatbath_options& options) {
+  constexpr int most = 1 << 20;
+  for (const int count : {options.heatbaths, options.overrelaxations, options.sweeps})
+    if (count < 0 || count > most)
+      throw error(code::unusable_input, "heat bath: expected 0 to 1048576 sweeps, found " + std::to_string(count));
+  if (options.first > std::uint64_t{1} << 30)
+    throw error(code::unusable_input,
+                "heat bath: expected a first sweep up to 2^30, found " + std::to_string(options.first));
+}
+
+}  // namespace
+
+void gauge_field::assign(std::span<const double> numbers, const link_layout& layout) {
+  guarded(lattice_, [&] { move_to(*this, numbers, layout); });
+}
+void gauge_field::assign(std::span<const float> numbers, const link_layout& layout) {
+  guarded(lattice_, [&] { move_to(*this, numbers, layout); });
+}
+void gauge_field::heatbath(const heatbath_options& options) {
+  guarded(lattice_, [&] {
+    require_sweeps(options);
+    const auto turn = turn_on(lattice_, options.device);
+    const auto moving = open_device(lattice_, options.device)->import_links(*state_->links);
+    for (int n = 0; n < options.sweeps; ++n) {
+      moving->combined_sweep({.beta = options.beta, .anisotropy = options.anisotropy},
+                             {.heatbath = options.heatbaths, .overrelaxation = options.overrelaxations}, options.seed,
+                             options.first + static_cast<std::uint64_t>(n));
+      stops_of_call::ask();
+    }
+    state_->move(moving->take(), {});
+  });
+}
+std::int64_t gauge_field::moves() const { return state_->moves; }
 coordinate gauge_field::extents_in(const std::string& file) {
   return guarded([&] {
     require_name(file);
@@ -212,8 +256,7 @@ double gauge_field::plaquette() const {
 namespace {
 
 gauge_field field_of(const lattice& on, gauge_configuration links) {
-  return {on,
-          std::make_shared<const gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)))};
+  return {on, std::make_shared<gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)))};
 }
 
 gauge_configuration smeared(const gauge_configuration& links, const link_smearing& how, const communicator& comm) {

@@ -20,7 +20,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 struct overlap_solver::state {
-  gauge_field links;
+  used_links links;
   overlap_options options;
   std::unique_ptr<plaquette::overlap_solver> solver{};
   sign_handle sign{};
@@ -97,9 +97,8 @@ void require_sign_of_reference(overlap_solver::state& s, double delta) {
                     "|sign(H)^2 x - x| of random vectors, since a mode of H below the last given one is missing");
   }
   const sign_options range = s.sign->options();
-  const double off =
-      cpu::sign_off_from_reference(*s.solver, s.sign, *s.links.get()->links, kernel_action(settings_of(s.options)),
-                                   range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
+  const double off = cpu::sign_off_from_reference(*s.solver, s.sign, *s.links, kernel_action(settings_of(s.options)),
+                                                  range.lowest, range.highest, delta, finer, s.links.on().get()->comm);
   require_at_most(off, delta + finer + rounding, code::not_verified,
                   "sign(H) of a random vector is off from that of the reference operator");
   s.compared_to = delta;
@@ -233,7 +232,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     if (!(options.mode_tolerance > 0.0 && options.mode_tolerance < 1.0))
       throw error(code::unusable_input, "overlap: expected a tolerance of modes between 0 and 1");
     const stopwatch watch;
-    auto s = std::make_shared<overlap_solver::state>(links, options);
+    auto s = std::make_shared<overlap_solver::state>(used_links(links, "this overlap solver"), options);
     const auto turn = turn_on(links.on(), options.device);
     s->solver = open_device(links.on(), options.device)->make_overlap_solver(links.get()->links, settings_of(options));
     s->has_given_kernel = !given.kernel.values.empty();
@@ -342,6 +341,7 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
                                               const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
+    state_->links.require_current();
     const double rho = state_->options.rho;
     for (std::size_t i = 0; i < masses.size(); ++i)
       if (!(masses[i] > (i == 0 ? 0.0 : masses[i - 1]) && masses[i] < 2.0 * rho))

@@ -103,7 +103,7 @@ void require_rule(const rule& wanted) {
 }
 
 struct solver::state {
-  gauge_field links;
+  used_links links;
   fermion_action quarks;
   device where;
   int width;        ///< right-hand sides of a batch
@@ -232,7 +232,7 @@ struct solver::state {
   void judge(std::vector<column_result>& columns, std::span<spinor_configuration> x, const fields& b, double tolerance,
              const std::vector<std::size_t>& updates) const {
     const communicator& comm = on().comm;
-    const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, *links.get()->links, quarks, comm);
+    const std::vector<double> residuals = cpu::textbook::relative_residuals(b, x, *links, quarks, comm);
     for (std::size_t n = 0; n < b.size(); ++n, stops_of_call::ask()) {
       column_result& c = columns[n];
       c.reference = residuals[n];
@@ -248,11 +248,11 @@ struct solver::state {
 
 namespace {
 
-fields sources_of(const source& from, const gauge_field& links) {
-  const gauge_field& hops = from.smearing_links ? *from.smearing_links : links;
-  require_same_lattice(links.on(), hops.on(), "source");
+fields sources_of(const source& from, const used_links& links) {
+  if (from.smearing_links) require_same_lattice(links.on(), from.smearing_links->on(), "source");
+  const gauge_configuration& hops = from.smearing_links ? *from.smearing_links->get()->links : *links;
   fields b;
-  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, *hops.get()->links, links.on().get()->comm));
+  for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, hops, links.on().get()->comm));
   return b;
 }
 
@@ -261,7 +261,8 @@ fields sources_of(const source& from, const gauge_field& links) {
 propagator solver::solve(const source& from, const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
-    const gauge_field& links = state_->links;
+    state_->links.require_current();
+    const used_links& links = state_->links;
     require_source(from, links.on().get()->geometry.global());
     right_hand_sides b{.count = spin_colours, .made = library_source(from)};
     fields made;
@@ -274,6 +275,7 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
                               const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
+    state_->links.require_current();
     require_momentum(momentum, "sequential source");
     const lattice& on = state_->links.on();
     require_same_lattice(on, through.on(), "sequential source");
@@ -304,7 +306,8 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
 propagator solver::judged(const propagator& quark, const source& from, const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
-    const gauge_field& links = state_->links;
+    state_->links.require_current();
+    const used_links& links = state_->links;
     require_same_lattice(links.on(), quark.on(), "propagator");
     const fields b = sources_of(from, links);
     fields x = quark.get()->columns();  // the ghosts are filled
@@ -328,6 +331,7 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
                            const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
+    state_->links.require_current();
     require_columns(columns);
     const lattice& on = state_->links.on();
     array_on_host<const double> from(b, layout.memory, on, spinor_reals * columns, "right-hand sides", state_->where);
@@ -365,6 +369,7 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
 solve_report solver::solve_vectors(vectors& x, const vectors& b, const api::rule& wanted, const vector_system& system) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
+    state_->links.require_current();
     return state_->solve(x.get(), b.get(), wanted, system);
   });
 }
@@ -375,7 +380,17 @@ solved_vectors solver::solve_vectors(const vectors& b, const api::rule& wanted, 
   return {std::move(x), std::move(report)};
 }
 
-const gauge_field& solver::links() const { return state_->links; }
+void solver::follow(const gauge_field& links) {
+  guarded(state_->links.on(), [&] {
+    const std::lock_guard one_at_a_time(state_->busy);
+    const auto turn = turn_on(state_->links.on(), state_->where);
+    state_->links.follow(links, [&](const gauge_configuration& now) {
+      state_->batches->of_vectors().follow(*state_->library->import_links(now));
+    });
+  });
+}
+
+const gauge_field& solver::links() const { return state_->links.handle(); }
 double solver::setup_seconds() const { return state_->setup_seconds; }
 
 solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options) {
@@ -385,8 +400,8 @@ solver make_propagator_solver(const gauge_field& links, const action& quarks, co
     const stopwatch watch;
     propagator_settings settings = settings_of(inner(quarks), inner(options.outer), inner(options.inner));
     settings.columns = options.columns;
-    auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
-                                             unit_roundoff(settings.outer));
+    auto s = std::make_shared<solver::state>(used_links(links, "this solver"), settings.action, options.device,
+                                             options.columns, unit_roundoff(settings.outer));
     const auto turn = turn_on(links.on(), options.device);
     s->library = open_device(links.on(), options.device);
     s->batches = std::make_unique<batches_of<plaquette::propagator_solver>>(
@@ -422,8 +437,8 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     const stopwatch watch;
     multigrid_settings settings;
     settings.action = inner(quarks);
-    auto s = std::make_shared<solver::state>(links, settings.action, options.device, options.columns,
-                                             unit_roundoff(plaquette::precision::double_));
+    auto s = std::make_shared<solver::state>(used_links(links, "this solver"), settings.action, options.device,
+                                             options.columns, unit_roundoff(plaquette::precision::double_));
     const auto turn = turn_on(links.on(), options.device);
     const auto library = s->library = open_device(links.on(), options.device);
     settings.cycle_precision = !options.half_cycle   ? library->default_cycle_precision()
@@ -442,7 +457,7 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
 // ---- M itself
 
 struct dirac_operator::state {
-  gauge_field links;
+  used_links links;
   device where;
   std::unique_ptr<plaquette::propagator_solver> solver;
   std::unique_ptr<operator_trial> m;
@@ -468,13 +483,14 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
         auto library = open_device(links.on(), where);
         auto made = library->make_propagator_solver(links.get()->links, settings);
         auto m = made->full_operator(false);
-        return std::make_shared<state>(links, where, std::move(made), std::move(m), settings.action,
-                                       std::move(library));
+        return std::make_shared<state>(used_links(links, "this operator"), where, std::move(made), std::move(m),
+                                       settings.action, std::move(library));
       })) {}
 
 void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
                            bool dagger) const {
   guarded(state_->links.on(), [&] {
+    state_->links.require_current();
     const lattice& on = state_->links.on();
     array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input", state_->where);
     array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output", state_->where);
@@ -493,14 +509,28 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
 
 void dirac_operator::apply_vectors(vectors& y, const vectors& x, const operator_form& form) const {
   guarded(state_->links.on(), [&] {
+    state_->links.require_current();
     const auto numbers = inner(x.options().precision);
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on_vectors(state_->links.on(), state_->where);
     auto& m = state_->of_vectors[static_cast<std::size_t>(x.options().precision)];
     if (!m)
-      m = state_->library->make_vector_operator(state_->links.get()->links,
+      m = state_->library->make_vector_operator(state_->links.pointer(),
                                                 {.action = state_->quarks, .numbers = numbers});
     m->apply(y.get().change(), *x.get().numbers, {form.dagger, form.gamma_5, form.shift, form.mu});
+  });
+}
+
+void dirac_operator::follow(const gauge_field& links) {
+  guarded(state_->links.on(), [&] {
+    const std::lock_guard one_at_a_time(state_->busy);
+    const auto turn = turn_on_vectors(state_->links.on(), state_->where);
+    state_->links.follow(links, [&](const gauge_configuration& now) {
+      const auto on_device = state_->library->import_links(now);
+      state_->solver->follow(*on_device);
+      for (const auto& m : state_->of_vectors)
+        if (m) m->follow(*on_device);
+    });
   });
 }
 

@@ -122,9 +122,53 @@ auto guarded(const lattice& on, Work&& work) {
   });
 }
 
+/// Throws error(unusable_input) unless both are on lattices with the same extents and grid.
+void require_same_lattice(const lattice& a, const lattice& b, const char* what);
+
 struct gauge_field::state {
   std::shared_ptr<const gauge_configuration> links;
   std::string remark{};
+  std::int64_t moves = 0;
+
+  void move(gauge_configuration to, std::string remark_on_them) {
+    links = std::make_shared<const gauge_configuration>(std::move(to));
+    remark = std::move(remark_on_them);
+    ++moves;
+  }
+};
+
+/// Links that an object was made of, as they were then.
+class used_links {
+ public:
+  /// \param user  "this solver"
+  used_links(gauge_field links, const char* user)
+      : handle_(std::move(links)), user_(user), links_(handle_.get()->links), moves_(handle_.get()->moves) {}
+
+  const gauge_field& handle() const { return handle_; }
+  const lattice& on() const { return handle_.on(); }
+  const std::shared_ptr<const gauge_configuration>& pointer() const { return links_; }
+  const gauge_configuration& operator*() const { return *links_; }
+  /// Throws error(unusable_input) if the links have moved since.
+  void require_current() const {
+    if (handle_.get()->links != links_)
+      throw error(code::unusable_input, std::string(user_) + " follows move " + std::to_string(moves_) +
+                                            " of its links, which have made " + std::to_string(handle_.get()->moves) +
+                                            ": call follow(links) first, or make another one of them");
+  }
+  /// Takes these links as they are now, by what `follow` does with them on the device.
+  template <class Follow>
+  void follow(const gauge_field& links, Follow&& follow) {
+    require_same_lattice(on(), links.on(), "links");
+    used_links now(links, user_);
+    follow(*now);
+    *this = std::move(now);
+  }
+
+ private:
+  gauge_field handle_;
+  const char* user_;
+  std::shared_ptr<const gauge_configuration> links_;
+  std::int64_t moves_;
 };
 
 /// Columns of a propagator where a solver left them. The host gets its own when it first needs them.
@@ -201,9 +245,6 @@ spin_matrix gamma_of(meson number);
 void require_momentum(const std::array<int, 3>& momentum, const char* of);
 /// Returns exp(i p x), p = 2 pi momentum / L of the spatial directions.
 plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice);
-/// Throws error(unusable_input) unless both are on lattices with the same extents and grid.
-void require_same_lattice(const lattice& a, const lattice& b, const char* what);
-
 /// Returns right-hand side `column` of a source. Throws error(unusable_input) where it does not fit on the lattice.
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm);

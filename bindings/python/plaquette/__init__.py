@@ -374,6 +374,31 @@ class Gauge(_Object):
         _c.call("plaquette_gauge_plaquette", self._handle, ctypes.byref(average))
         return average.value
 
+    def assign(self, links: Any, axes: str = "tzyxmij", boundary_phase: Sequence[complex] = (1, 1, 1, 1),
+               staggered: bool = False) -> None:
+        """Takes other links from an array: a move. What was made of these links is refused until it follows them."""
+        address, length, layout = _links_in(given(links, "links"), self.lattice, axes, boundary_phase, staggered)
+        _c.call("plaquette_gauge_assign", self._handle, address, length, ctypes.byref(layout))
+        self._say_remark()
+
+    def heatbath(self, beta: float, sweeps: int = 1, *, first: int = 0, seed: int = 1, heatbaths: int = 1,
+                 overrelaxations: int = 4, anisotropy: float = 1.0, device: str = "cpu") -> None:
+        """Makes combined sweeps number first, first + 1, ..., each of some heat baths, then some over-relaxations: a move.
+        The same bits on any grid."""
+        how = _c.HeatBath(device=_choice(_DEVICES, device, "device"), heatbaths=_values.whole(heatbaths, "heatbaths"),
+                          overrelaxations=_values.whole(overrelaxations, "overrelaxations"),
+                          sweeps=_values.whole(sweeps, "sweeps"), beta=_values.real(beta, "beta"),
+                          anisotropy=_values.real(anisotropy, "anisotropy"), seed=_values.seed(seed),
+                          first=_values.seed(first, "first"))
+        _c.call("plaquette_gauge_heatbath", self._handle, ctypes.byref(how))
+
+    @property
+    def moves(self) -> int:
+        """Returns how often the links moved."""
+        moves = ctypes.c_int64()
+        _c.call("plaquette_gauge_moves", self._handle, ctypes.byref(moves))
+        return moves.value
+
     def _made(self, handle: Any) -> "Gauge":
         links = Gauge.__new__(Gauge)
         links.lattice, links._handle = self.lattice, handle
@@ -716,6 +741,11 @@ class Solver(_Object):
         _c.call("plaquette_solver_setup_seconds", self._handle, ctypes.byref(seconds))
         return seconds.value
 
+    def follow(self, links: Gauge) -> None:
+        """Takes these links as they are now, in place of those before and in their memory. Raises for multigrid that cannot
+        follow."""
+        _c.call("plaquette_solver_follow", self._handle, _values.instance(links, Gauge, "links")._handle)
+
     def solve(self, source: Source, tolerance: float = 1e-10, iteration_limit: int = 10000,
               judge: bool = True) -> Propagator:
         """Returns the propagator of a source."""
@@ -873,6 +903,10 @@ class Dirac(_Object):
         _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout),
                 _values.flag(dagger, "dagger"))
         return out
+
+    def follow(self, links: Gauge) -> None:
+        """Takes these links as they are now, in place of those before."""
+        _c.call("plaquette_operator_follow", self._handle, _values.instance(links, Gauge, "links")._handle)
 
     def apply_vectors(self, x: Vectors, y: Vectors | None = None, *, dagger: bool = False, gamma_5: bool = False,
                       shift: float = 0.0, mu: Any = None) -> Vectors:

@@ -148,6 +148,11 @@ class OverlapOptions(_Options):
                 ("seed", c_uint64)]
 
 
+class HeatBath(_Options):
+    _fields_ = [("size", c_size_t), ("device", c_int), ("heatbaths", c_int), ("overrelaxations", c_int), ("sweeps", c_int),
+                ("beta", c_double), ("anisotropy", c_double), ("seed", c_uint64), ("first", c_uint64)]
+
+
 class VectorsOptions(_Options):
     _fields_ = [("size", c_size_t), ("device", c_int), ("columns", c_int), ("sites", c_int), ("precision", c_int)]
 
@@ -207,6 +212,11 @@ _declare("plaquette_lattice_create", POINTER(Lattice), c_int * 4, POINTER(Lattic
 _declare("plaquette_lattice_create_reproducible", POINTER(Lattice), c_int * 4, POINTER(LatticeOptions))
 _declare("plaquette_lattice_box", Lattice, c_int * 4, c_int * 4)
 _declare("plaquette_gauge_create", POINTER(Gauge), Lattice, c_void_p, c_size_t, POINTER(LinkLayout))
+_declare("plaquette_gauge_assign", Gauge, c_void_p, c_size_t, POINTER(LinkLayout))
+_declare("plaquette_gauge_heatbath", Gauge, POINTER(HeatBath))
+_declare("plaquette_gauge_moves", Gauge, POINTER(c_int64))
+_declare("plaquette_solver_follow", Solver, Gauge)
+_declare("plaquette_operator_follow", Operator, Gauge)
 _declare("plaquette_gauge_copy", Gauge, c_void_p, c_size_t, POINTER(LinkLayout))
 _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
 _declare("plaquette_gauge_file_extents", c_char_p, c_int * 4)
