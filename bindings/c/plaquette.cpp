@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -678,6 +679,19 @@ int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average) {
   });
 }
 
+int plaquette_mass_of_kappa(double kappa, double anisotropy, double nu, double* mass) {
+  return answer([&] {
+    there(mass, "mass");
+    if (!(std::isfinite(kappa) && kappa != 0.0))
+      refuse("kappa: expected a number other than 0, found " + std::to_string(kappa));
+    if (!(std::isfinite(anisotropy) && anisotropy > 0.0 && std::isfinite(nu)))
+      refuse("kappa: expected an anisotropy above 0 and a finite nu, found " + std::to_string(anisotropy) + " and " +
+             std::to_string(nu));
+    *mass = api::action::mass_of_kappa(kappa, anisotropy, nu);
+    return api::code::success;
+  });
+}
+
 int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge, const plaquette_action* action,
                             const plaquette_krylov_options* options) {
   return answer([&] {
@@ -689,7 +703,7 @@ int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge, con
     how.outer = choice<api::precision>(o.outer, 3, "outer precision");
     how.inner = choice<api::precision>(o.inner, 3, "inner precision");
     how.columns = o.columns;
-    *solver = handle_of<plaquette_solver>(api::make_propagator_solver(*links, action_of(action), how));
+    *solver = handle_of<plaquette_solver>(api::make_krylov_solver(*links, action_of(action), how));
     return api::code::success;
   });
 }

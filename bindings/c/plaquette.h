@@ -252,6 +252,9 @@ typedef struct {
 #define PLAQUETTE_ACTION_DEFAULTS \
   {sizeof(plaquette_action), 0.0, 0.0, 0.0, 1.0, 1.0, {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}}
 
+/** Computes m for kappa = 1 / (2 (1 + 3 nu / anisotropy + m)); anisotropy and nu are 1 where isotropic. */
+PLAQUETTE_PUBLIC int plaquette_mass_of_kappa(double kappa, double anisotropy, double nu, double* mass);
+
 enum {
   PLAQUETTE_DEGRAND_ROSSI = 0,
   PLAQUETTE_NONRELATIVISTIC = 1,

@@ -279,6 +279,11 @@ module plaquette
       real(c_double), intent(out) :: average
     end function
 
+    integer(c_int) function plaquette_mass_of_kappa(kappa, anisotropy, nu, mass) bind(c)
+      import
+      real(c_double), value :: kappa, anisotropy, nu
+      real(c_double), intent(out) :: mass
+    end function
     integer(c_int) function plaquette_krylov_create(solver, gauge, action, options) bind(c)
       import
       type(plaquette_solver), intent(out) :: solver

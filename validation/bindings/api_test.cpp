@@ -264,7 +264,7 @@ TEST(GaugeField, OfSinglePrecisionIsFixedAndWritten) {
 
 TEST(StopFunction, EndsACallAndNoOther) {
   const plq::gauge_field links = field_of(weak_links(small));
-  plq::solver solver = plq::make_propagator_solver(links, {.mass = mass, .csw = csw}, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(links, {.mass = mass, .csw = csw}, {.device = where});
   const plq::rule endless{.tolerance = 1e-300, .iteration_limit = 100000000};
   int asked = 0;
   plq::stop_function([&] { return ++asked < 1; });
@@ -306,8 +306,8 @@ TEST(Propagator, IsThatOfTheLibrary) {
 
   const plq::gauge_field field = field_of(*links);
   const plq::action quarks{.mass = mass, .csw = csw};
-  for (plq::solver solver : {plq::make_propagator_solver(field, quarks, {.device = where}),
-                             plq::make_propagator_solver(field, quarks, {.device = where, .columns = 5}),
+  for (plq::solver solver : {plq::make_krylov_solver(field, quarks, {.device = where}),
+                             plq::make_krylov_solver(field, quarks, {.device = where, .columns = 5}),
                              plq::make_multigrid_solver(field, quarks, {.device = where})}) {
     const plq::propagator quark = solver.solve({.position = {1, 0, 2, 3}}, {.tolerance = tolerance});
     EXPECT_TRUE(quark.verdict().passed) << quark.verdict().text;
@@ -326,7 +326,7 @@ TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
   const gauge_configuration links = weak_links(small);
   const plq::action quarks{.mass = mass, .csw = csw};
   const plq::gauge_field field = field_of(links);
-  plq::solver solver = plq::make_propagator_solver(field, quarks, {.device = where, .columns = 2});
+  plq::solver solver = plq::make_krylov_solver(field, quarks, {.device = where, .columns = 2});
   const plq::dirac_operator m(field, quarks, where);
   // Three columns, the innermost index, in another basis.
   plq::spinor_layout layout;
@@ -414,7 +414,7 @@ TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
   for (const bool by_multigrid : {false, true}) {
     SCOPED_TRACE(by_multigrid ? "multigrid" : "propagator solver");
     plq::solver solver = by_multigrid ? plq::make_multigrid_solver(field, quarks, {.device = where, .levels = 2})
-                                      : plq::make_propagator_solver(field, quarks, {.device = where, .columns = 2});
+                                      : plq::make_krylov_solver(field, quarks, {.device = where, .columns = 2});
     solver.solve(x, b, columns, layout, {.tolerance = 0.1});  // what comes once comes now
     // Arrays are read and written once. The judge sees solutions on the host, and the caller's own right-hand sides.
     expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1, .judge = false}); }),
@@ -433,8 +433,7 @@ TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
 }
 
 TEST(Verdict, IsNotPassedWithoutTheWork) {
-  plq::solver solver =
-      plq::make_propagator_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = where});
   const plq::propagator stopped = solver.solve({}, {.iteration_limit = 1});
   EXPECT_FALSE(stopped.verdict().passed);
   EXPECT_TRUE(stopped.verdict().judged);
@@ -452,13 +451,13 @@ TEST(Verdict, IsNotPassedWithoutTheWork) {
 
 TEST(Threads, SolveAtOnce) {
   const plq::gauge_field field = field_of(weak_links({4, 4, 4, 4}));
-  plq::solver shared = plq::make_propagator_solver(field, {.mass = mass}, {.device = where});
+  plq::solver shared = plq::make_krylov_solver(field, {.mass = mass}, {.device = where});
   const std::vector<double> expected = shared.solve({}).pion();
   std::vector<std::vector<double>> found(4);
   std::vector<std::thread> threads;
   for (std::size_t n = 0; n < found.size(); ++n)
     threads.emplace_back([&, n] {
-      plq::solver own = n < 2 ? plq::make_propagator_solver(field, {.mass = mass}, {.device = where}) : shared;
+      plq::solver own = n < 2 ? plq::make_krylov_solver(field, {.mass = mass}, {.device = where}) : shared;
       const plq::propagator quark = own.solve({});
       if (quark.verdict().passed) found[n] = quark.pion();
     });
@@ -832,7 +831,7 @@ TEST(DeviceMemory, IsTakenAndFilled) {
   layout.memory = plq::memory::host;
   expect_error(plq::code::unusable_input, "one of a GPU", [&] { plq::gauge_field(lattice, numbers_in(u), layout); });
 
-  plq::solver solver = plq::make_propagator_solver(field, {.mass = mass, .csw = csw}, {.device = where, .columns = 1});
+  plq::solver solver = plq::make_krylov_solver(field, {.mass = mass, .csw = csw}, {.device = where, .columns = 1});
   const plq::spinor_layout host = plq::spinor_layout::dense(small);
   plq::spinor_layout device = host;
   device.memory = plq::memory::device;
@@ -892,7 +891,7 @@ TEST(WallSource, WithMomentumIsAWallInAnotherGauge) {
   const plq::action quarks{.mass = mass};
   const plq::lattice lattice(extents);
   const auto of_colour_0 = [&](const gauge_configuration& links, const plq::source& from) {
-    plq::solver solver = plq::make_propagator_solver(field_of(links), quarks);
+    plq::solver solver = plq::make_krylov_solver(field_of(links), quarks);
     const plq::propagator quark = solver.solve(from, {.tolerance = tolerance});
     EXPECT_TRUE(quark.verdict().passed);
     array columns(12 * 24 * 512);
@@ -916,7 +915,7 @@ TEST(Mesons, AreGaugeInvariant) {
   const gauge_configuration links = weak_links(extents);
   const auto g = cpu::random_gauge_transformation(links.geometry(), 3, {});
   const auto quark_on = [&](const gauge_configuration& u) {
-    plq::solver solver = plq::make_propagator_solver(field_of(u), {.mass = mass, .csw = csw});
+    plq::solver solver = plq::make_krylov_solver(field_of(u), {.mass = mass, .csw = csw});
     return solver.solve({}, {.tolerance = tolerance});
   };
   const plq::propagator quark = quark_on(links), other = quark_on(cpu::transformed(links, g, {}));
@@ -937,7 +936,7 @@ TEST(Mesons, AreGaugeInvariant) {
 TEST(Mesons, OfFreeQuarksHaveTheSymmetriesOfTheLattice) {
   const coordinate extents{4, 4, 4, 8};
   plq::solver solver =
-      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+      plq::make_krylov_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
   const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
   const std::vector<double> pion = quark.pion();
   const auto meson = [&](int number, const std::array<int, 3>& p = {0, 0, 0}) {
@@ -989,7 +988,7 @@ spin_matrix free_quark(const coordinate& x, const coordinate& extents) {
 TEST(Nucleon, OfFreeQuarksIsTheClosedForm) {
   const coordinate extents{4, 4, 2, 8};
   plq::solver solver =
-      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+      plq::make_krylov_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
   const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
   const spin_matrix g = gamma_matrix(1) * gamma_matrix(3) * gamma_matrix(4);
   const auto trace_of = [](const spin_matrix& a) { return a(0, 0) + a(1, 1) + a(2, 2) + a(3, 3); };
@@ -1023,7 +1022,7 @@ TEST(GaugeFixing, LeavesCorrelatorsAlone) {
   const coordinate extents{4, 4, 4, 4};
   const plq::gauge_field links = field_of(weak_links(extents));
   const auto quark_on = [](const plq::gauge_field& u) {
-    return plq::make_propagator_solver(u, {.mass = mass, .csw = csw}).solve({}, {.tolerance = tolerance});
+    return plq::make_krylov_solver(u, {.mass = mass, .csw = csw}).solve({}, {.tolerance = tolerance});
   };
   const plq::propagator before = quark_on(links);
   for (const auto condition : {plq::gauge_condition::landau, plq::gauge_condition::coulomb}) {
@@ -1085,7 +1084,7 @@ TEST(Flow, AndSmearingAreThoseOfTheLibrary) {
 TEST(SmearedSink, OfFreeQuarksIsASmearedSource) {
   const coordinate extents{4, 4, 4, 4};
   const plq::gauge_field unit = field_of(cpu::unit_configuration(lattice_geometry(extents)));
-  plq::solver solver = plq::make_propagator_solver(unit, {.mass = mass});
+  plq::solver solver = plq::make_krylov_solver(unit, {.mass = mass});
   const auto numbers_of = [&](const plq::propagator& quark) {
     array numbers(12 * 24 * 256);
     quark.copy_to(numbers, plq::spinor_layout::dense(extents));
@@ -1103,7 +1102,7 @@ TEST(SmearedSink, OfFreeQuarksIsASmearedSource) {
 
   // A Gaussian of other links: M x is that source.
   const gauge_configuration links = weak_links(extents);
-  plq::solver on_links = plq::make_propagator_solver(field_of(links), {.mass = mass});
+  plq::solver on_links = plq::make_krylov_solver(field_of(links), {.mass = mass});
   const plq::propagator quark =
       on_links.solve({.kind = plq::source_kind::gaussian, .radius = 1.5, .steps = 4, .smearing_links = unit},
                      {.tolerance = tolerance});
@@ -1123,7 +1122,7 @@ TEST(SmearedSink, OfFreeQuarksIsASmearedSource) {
 /// The sum over x at time t of S(0, x) gamma_5 e^(ipx) S(x, 0), times gamma_5, is the pion at t: S(0, x) = gamma_5 S^+
 /// gamma_5.
 TEST(Sequential, PropagatorClosesToTheTwoPointFunction) {
-  plq::solver solver = plq::make_propagator_solver(field_of(weak_links(small)), {.mass = mass, .csw = csw});
+  plq::solver solver = plq::make_krylov_solver(field_of(weak_links(small)), {.mass = mass, .csw = csw});
   const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
   const std::array<int, 3> p{1, 0, -1}, minus_p{-1, 0, 1};
   for (const int time : {1, 5}) {
@@ -1147,7 +1146,7 @@ TEST(Sequential, PropagatorClosesToTheTwoPointFunction) {
 
 TEST(PropagatorFile, HoldsTheNumbers) {
   const std::string file = testing::TempDir() + "api_test_propagator.lime";
-  plq::solver solver = plq::make_propagator_solver(field_of(weak_links(small)), {.mass = mass});
+  plq::solver solver = plq::make_krylov_solver(field_of(weak_links(small)), {.mass = mass});
   const plq::propagator quark = solver.solve({}, {.tolerance = tolerance});
   for (const auto style : {plq::propagator_style::scidac, plq::propagator_style::etmc}) {
     quark.write(file, style, true);
@@ -1171,7 +1170,7 @@ TEST(PropagatorFile, HoldsTheNumbers) {
 TEST(NoiseSource, IsNoiseOfItsKindOnItsTimeSlice) {
   const coordinate extents{4, 4, 4, 4};
   plq::solver solver =
-      plq::make_propagator_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
+      plq::make_krylov_solver(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
   const plq::dirac_operator m(field_of(cpu::unit_configuration(lattice_geometry(extents))), {.mass = mass});
   const plq::spinor_layout dense = plq::spinor_layout::dense(extents);
   const std::size_t size = 24 * 256;
@@ -1258,8 +1257,8 @@ TEST(ReproducibleSums, AreRefusedWhereThereAreNone) {
   const gauge_configuration links = weak_links({4, 4, 4, 4});
   const plq::gauge_field field(lattice, dense_array(links), plq::link_layout::dense(lattice.local()));
   EXPECT_NEAR(field.plaquette(), cpu::average_plaquette(links, {}), 1e-15);
-  const plq::propagator quark = plq::make_propagator_solver(field, {.mass = mass}).solve({}, {.tolerance = tolerance}),
-                        other = plq::make_propagator_solver(field_of(links), {.mass = mass})
+  const plq::propagator quark = plq::make_krylov_solver(field, {.mass = mass}).solve({}, {.tolerance = tolerance}),
+                        other = plq::make_krylov_solver(field_of(links), {.mass = mass})
                                     .solve({}, {.tolerance = tolerance});
   EXPECT_TRUE(quark.verdict().passed) << quark.verdict().text;
   EXPECT_LE(largest_ratio(quark.pion(), other.pion()), same_pions);
@@ -1267,13 +1266,13 @@ TEST(ReproducibleSums, AreRefusedWhereThereAreNone) {
   expect_error(plq::code::unusable_input, words, [&] { plq::make_multigrid_solver(field, {.mass = mass}); });
   expect_error(plq::code::unusable_input, words, [&] { plq::make_overlap_solver(field); });
   expect_error(plq::code::unusable_input, words,
-               [&] { plq::make_propagator_solver(field, {.mass = mass}, {.device = plq::device::gpu}); });
+               [&] { plq::make_krylov_solver(field, {.mass = mass}, {.device = plq::device::gpu}); });
 }
 
 TEST(Device, ThatIsNotThereIsRefused) {
   if (plq::has_gpu()) return;
   expect_error(plq::code::not_available, "gpu", [] {
-    plq::make_propagator_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = plq::device::gpu});
+    plq::make_krylov_solver(field_of(weak_links({4, 4, 4, 4})), {.mass = mass}, {.device = plq::device::gpu});
   });
 }
 

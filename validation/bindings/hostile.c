@@ -132,6 +132,15 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_result results[12];
   double *const b = numbers(1.0), *const x = numbers(0.0), pion[4];
   action.mass = 0.3;
+  double mass = 0.0;
+  OK(plaquette_mass_of_kappa(0.125, 1.0, 1.0, &mass));
+  if (mass != 0.0) ++failures, fprintf(stderr, "kappa 1/8: found a mass of %g\n", mass);
+  OK(plaquette_mass_of_kappa(0.125, 2.0, 1.0, &mass));
+  if (mass != 1.5) ++failures, fprintf(stderr, "kappa 1/8, anisotropy 2: found a mass of %g\n", mass);
+  REFUSED(plaquette_mass_of_kappa(0.0, 1.0, 1.0, &mass), "kappa");
+  REFUSED(plaquette_mass_of_kappa(NAN, 1.0, 1.0, &mass), "kappa");
+  REFUSED(plaquette_mass_of_kappa(0.1, 0.0, 1.0, &mass), "anisotropy");
+  REFUSED(plaquette_mass_of_kappa(0.1, 1.0, 1.0, NULL), "null");
   bad = action, bad.mass = NAN;
   REFUSED(plaquette_krylov_create(&solver, gauge, &bad, NULL), "finite");
   bad = action, bad.anisotropy = 0.0;

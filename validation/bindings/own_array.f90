@@ -72,6 +72,8 @@ program own_array
   again = 0
   call check(plaquette_gauge_copy(gauge, again, 2 * size(u, kind=c_size_t), layout))
   call require(all(abs(again - u) <= 1e-15_c_double), 'the links come back as an array')
+  call check(plaquette_mass_of_kappa(0.5_c_double / 4.2_c_double, 1.0_c_double, 1.0_c_double, action%mass))
+  call require(abs(action%mass - 0.2_c_double) < 1e-14_c_double, 'kappa is a mass')
   action%mass = 0.2_c_double
   action%csw = 1
   rule%tolerance = 1e-12_c_double

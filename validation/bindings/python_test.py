@@ -98,16 +98,33 @@ class Calls(unittest.TestCase):
                 up = np.roll(u[..., nu, :, :], -1, axis[mu]), np.roll(u[..., mu, :, :], -1, axis[nu])
                 loop = u[..., mu, :, :] @ up[0] @ np.conj(np.swapaxes(u[..., nu, :, :] @ up[1], -1, -2))
                 total += np.trace(loop, axis1=-2, axis2=-1).real.mean() / 18.0
-        self.assertAlmostEqual(self.links.plaquette(), total, delta=1e-14)
+        self.assertAlmostEqual(self.links.plaquette, total, delta=1e-14)
+
+    def test_the_plaquette_may_still_be_called(self):
+        with self.assertWarns(DeprecationWarning):
+            self.assertEqual(self.links.plaquette(), self.links.plaquette)
+        self.assertIs(type(pickle.loads(pickle.dumps(self.links.plaquette))), float)
+
+    def test_kappa_is_a_mass(self):
+        for options, mass in (({}, 0.5 / 0.12 - 4.0), ({"anisotropy": 2.0, "nu": 0.8}, 0.5 / 0.12 - 1.0 - 1.2)):
+            b = np.exp(1j * np.arange(12.0 * np.prod(EXTENTS))).reshape(*self.lattice.shape, 4, 3)
+            np.testing.assert_array_equal(plaquette.Dirac(self.links, kappa=0.12, csw=CSW, **options).apply(b),
+                                          plaquette.Dirac(self.links, mass, CSW, **options).apply(b))
+        solver = plaquette.krylov(self.links, kappa=0.5 / (4.0 + MASS), csw=CSW)
+        np.testing.assert_allclose(solver.solve(plaquette.Source(), tolerance=1e-12).pion(), self.quark.pion(), rtol=1e-11)
+        for wrong in ({}, {"mass": 0.1, "kappa": 0.1}, {"kappa": 0.0}, {"kappa": float("nan")}, {"kappa": "0.1"}):
+            for make in (plaquette.krylov, plaquette.multigrid, plaquette.Dirac):
+                with self.assertRaisesRegex(plaquette.PlaquetteError, "kappa"):
+                    make(self.links, **wrong)
 
     def test_arrays_are_used_where_they_lie(self):
         for array, axes in ((np.ascontiguousarray(self.array.transpose(4, 3, 2, 1, 0, 5, 6)), "mxyztij"),
                             (np.ascontiguousarray(self.array.swapaxes(5, 6)).swapaxes(5, 6), "tzyxmij"),
                             (np.ascontiguousarray(self.array[::-1, :, ::-1])[::-1, :, ::-1], "tzyxmij"),
                             (np.repeat(self.array, 3, axis=2)[:, :, ::3], "tzyxmij")):
-            self.assertEqual(plaquette.Gauge(self.lattice, array, axes).plaquette(), self.links.plaquette())
+            self.assertEqual(plaquette.Gauge(self.lattice, array, axes).plaquette, self.links.plaquette)
         single = plaquette.Gauge(self.lattice, self.array.astype(np.complex64))
-        self.assertAlmostEqual(single.plaquette(), self.links.plaquette(), delta=4 * 2.0**-24)
+        self.assertAlmostEqual(single.plaquette, self.links.plaquette, delta=4 * 2.0**-24)
 
     def test_links_come_back_as_an_array(self):
         np.testing.assert_array_equal(self.links.array(), self.array)
@@ -123,7 +140,7 @@ class Calls(unittest.TestCase):
         folded = self.links.array(**phases)
         np.testing.assert_array_equal(folded[-1, ..., 3, :, :], -self.array[-1, ..., 3, :, :])
         np.testing.assert_array_equal(folded[1, ..., 0, :, :], -self.array[1, ..., 0, :, :])
-        self.assertEqual(plaquette.Gauge(self.lattice, folded, **phases).plaquette(), self.links.plaquette())
+        self.assertEqual(plaquette.Gauge(self.lattice, folded, **phases).plaquette, self.links.plaquette)
         for call in (lambda: self.links.array(single.real), lambda: self.links.array(self.array[1:].copy()),
                      lambda: self.links.array(axes="tzyxmi"),
                      lambda: self.links.array(np.broadcast_to(self.array[0], self.array.shape))):
@@ -138,7 +155,7 @@ class Calls(unittest.TestCase):
                 self.links.write(path)
             read = plaquette.Gauge.read(path)
             self.assertEqual(read.lattice.extents, EXTENTS)
-            self.assertEqual(read.plaquette(), self.links.plaquette())
+            self.assertEqual(read.plaquette, self.links.plaquette)
 
     def test_a_propagator_tells_its_verdict(self):
         self.assertTrue(self.quark.verdict)
@@ -183,13 +200,13 @@ class Calls(unittest.TestCase):
                          [1.0, 0.1, 0.5])
         self.assertTrue((np.diff(flow.energies) < 0.0).all())
         self.assertIsNone(flow.t0)
-        self.assertGreater(flow.links.plaquette(), self.links.plaquette())
+        self.assertGreater(flow.links.plaquette, self.links.plaquette)
         for kind in ("stout", "ape", "hyp"):
-            self.assertGreater(self.links.smeared(kind, weight=0.1).plaquette(), self.links.plaquette())
+            self.assertGreater(self.links.smeared(kind, weight=0.1).plaquette, self.links.plaquette)
         fixed = self.links.fixed("coulomb", tolerance=1e-10)
         self.assertTrue(fixed.converged)
         self.assertLessEqual(fixed.theta, 1e-10)
-        self.assertAlmostEqual(fixed.links.plaquette(), self.links.plaquette(), delta=1e-13)
+        self.assertAlmostEqual(fixed.links.plaquette, self.links.plaquette, delta=1e-13)
         self.assertFalse(self.links.fixed(sweep_limit=1).converged)
         for refused in (lambda: self.links.flow(1.0, -1.0), lambda: self.links.flow(np.nan),
                         lambda: self.links.smeared("ape", weight=2.0),
@@ -460,7 +477,7 @@ class Calls(unittest.TestCase):
         if plaquette.has_gpu():
             on_gpu = lambda array: plaquette.DeviceArray.of(self.lattice, array)
             links = plaquette.Gauge(self.lattice, on_gpu(self.array))
-            self.assertEqual(links.plaquette(), self.links.plaquette())
+            self.assertEqual(links.plaquette, self.links.plaquette)
             there = plaquette.Vectors(self.lattice, 1, device="gpu")
             there.read(on_gpu(b), axes="tzyxsc")
             np.testing.assert_allclose(there.array(on_gpu(np.empty_like(b)), axes="tzyxsc").numpy(), b, rtol=0, atol=1e-15)
@@ -537,7 +554,7 @@ class Calls(unittest.TestCase):
         del capsule  # it was not taken
         _arrays.forget_unused()
         self.assertEqual(len(_arrays._exported), held - 1)
-        self.assertEqual(plaquette.Gauge(self.lattice, exported).plaquette(), self.links.plaquette())
+        self.assertEqual(plaquette.Gauge(self.lattice, exported).plaquette, self.links.plaquette)
         taken = _arrays._from_dlpack(Exported(array), "links")
         self.assertEqual((taken.shape, taken.strides, taken.dtype, taken.address, taken.writeable),
                          (array.shape, array.strides, array.dtype, array.ctypes.data, False))
@@ -552,7 +569,7 @@ class Calls(unittest.TestCase):
     def test_reproducible_sums(self):
         lattice = plaquette.Lattice(EXTENTS, reproducible=True)
         links = plaquette.Gauge(lattice, self.array)
-        self.assertAlmostEqual(links.plaquette(), self.links.plaquette(), delta=1e-15)
+        self.assertAlmostEqual(links.plaquette, self.links.plaquette, delta=1e-15)
         quark = plaquette.krylov(links, MASS, CSW).solve(plaquette.Source(), tolerance=1e-12)
         self.assertTrue(quark.verdict)
         np.testing.assert_allclose(quark.pion(), self.quark.pion(), rtol=4e-11)
@@ -626,9 +643,9 @@ class Calls(unittest.TestCase):
                 with self.subTest(one=type(one), how=copied.__name__), self.assertRaises(TypeError) as raised:
                     copied(one)
                 self.assertIn("cannot be pickled or copied", str(raised.exception))
-        before = self.links.plaquette()
+        before = self.links.plaquette
         gc.collect()
-        self.assertEqual(self.links.plaquette(), before)
+        self.assertEqual(self.links.plaquette, before)
 
     def test_what_is_numbers_alone_is_copied(self):
         pion = self.quark.pion()
@@ -715,7 +732,7 @@ class Calls(unittest.TestCase):
         self.assertFalse(any(os.path.exists(name) for name in ("None", "a", "3")))
         with tempfile.TemporaryDirectory() as folder:
             links.write(pathlib.Path(folder) / "links")
-            self.assertEqual(plaquette.Gauge.read(os.fsencode(os.path.join(folder, "links"))).plaquette(), links.plaquette())
+            self.assertEqual(plaquette.Gauge.read(os.fsencode(os.path.join(folder, "links"))).plaquette, links.plaquette)
 
     def test_links_that_updates_left_off_su3_are_taken_back(self):
         drifted = self.array.copy()
@@ -724,7 +741,7 @@ class Calls(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "1 links were up to 2.0e-12 off SU"):
             links = plaquette.Gauge(self.lattice, drifted)
         self.assertIn("taken back", links.remark)
-        self.assertAlmostEqual(links.plaquette(), self.links.plaquette(), delta=1e-14)
+        self.assertAlmostEqual(links.plaquette, self.links.plaquette, delta=1e-14)
         drifted[1, 2, 3, 0, 2, 1] *= 1.0 + 1e-10
         with self.assertRaises(plaquette.PlaquetteError):
             plaquette.Gauge(self.lattice, drifted)

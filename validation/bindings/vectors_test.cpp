@@ -121,7 +121,7 @@ struct VectorsOfCallers : CallersInCpp {};
 struct LinksOfCallers : CallersInCpp {};
 
 TEST_F(VectorsOfCallers, LeadFromASourceToThePionOfThatSource) {
-  plq::solver solver = plq::make_propagator_solver(links_on(lattice), quarks, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(links_on(lattice), quarks, {.device = where});
   const plq::rule rule{.tolerance = 1e-11};
   for (const plq::source& from : {plq::source{.position = {1, 2, 3, 5}}, plq::source{plq::source_kind::wall},
                                   plq::source{.kind = plq::source_kind::z4, .position = {0, 0, 0, 3}, .seed = 7}}) {
@@ -241,7 +241,7 @@ TEST_F(VectorsOfCallers, GoThroughTheOperatorAsArraysDo) {
 
 TEST_F(VectorsOfCallers, OfEvenSitesSolveTheirSystem) {
   const plq::gauge_field links = links_on(lattice);
-  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where});
   const plq::dirac_operator m(links, quarks, where);
   plq::vectors b(lattice, {.device = where, .columns = 2, .sites = plq::site_set::even});
   b.fill_random(fresh_seed());
@@ -262,7 +262,7 @@ TEST_F(VectorsOfCallers, AreSolvedForTheAdjointAndJudged) {
   b.fill_random(fresh_seed());
   const plq::dirac_operator m(links, quarks, where);
   plq::solver by_multigrid = plq::make_multigrid_solver(links, quarks, {.device = where, .tune = false});
-  plq::solver by_krylov = plq::make_propagator_solver(links, quarks, {.device = where});
+  plq::solver by_krylov = plq::make_krylov_solver(links, quarks, {.device = where});
   for (plq::solver* solver : {&by_krylov, &by_multigrid}) {
     const auto [x, report] = solver->solve_vectors(b, {.tolerance = 1e-10}, {.dagger = true});
     EXPECT_TRUE(report.verdict().passed) << report.verdict().text;
@@ -275,7 +275,7 @@ TEST_F(VectorsOfCallers, AreSolvedForTheAdjointAndJudged) {
 
 TEST_F(VectorsOfCallers, SourcesAreThoseOfSolves) {
   const plq::gauge_field links = links_on(lattice), smeared = links.smeared({.kind = plq::smearing_kind::ape});
-  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where});
   const plq::dirac_operator m(links, quarks, where);
   const plq::source moving{.kind = plq::source_kind::wall, .position = {0, 0, 0, 2}, .momentum = {1, 0, -1}};
   const plq::source gaussian{.kind = plq::source_kind::gaussian, .position = {1, 0, 2, 3}, .smearing_links = smeared};
@@ -301,9 +301,9 @@ TEST_F(LinksOfCallers, AreFollowedByWhatWasMadeOfThem) {
   const plq::gauge_field same = links, other = links.smeared({.steps = 2});
   array moved(72 * volume_of_test);
   other.copy_to(moved, plq::link_layout::dense(extents_of_test));
-  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where}),
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where}),
               multigrid = plq::make_multigrid_solver(links, quarks, {.device = where, .tune = false}),
-              fresh = plq::make_propagator_solver(other, quarks, {.device = where});
+              fresh = plq::make_krylov_solver(other, quarks, {.device = where});
   plq::dirac_operator m(links, quarks, where);
   plq::vectors b(lattice, {.device = where, .columns = 1}), y(lattice, b.options());
   b.fill_random(fresh_seed());
@@ -359,7 +359,7 @@ TEST_F(LinksOfCallers, AreMovedByTheHeatBathOfTheLibrary) {
 TEST_F(VectorsOfCallers, OfOthersAreRefused) {
   const plq::lattice twin(extents_of_test), small({4, 4, 4, 4});
   const plq::gauge_field links = links_on(lattice);
-  plq::solver solver = plq::make_propagator_solver(links, quarks, {.device = where});
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where});
   const plq::dirac_operator m(links, quarks, where);
   plq::vectors ours(lattice, {.device = where, .columns = 2}), of_twin(twin, {.device = where, .columns = 2}),
       of_small(small, {.device = where, .columns = 2}), three(lattice, {.device = where, .columns = 3}),

@@ -286,8 +286,10 @@ struct action {
   double nu = 1.0;                                                          ///< of the hops in space
   std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, -1.0};  ///< of hops that leave the lattice forwards
 
-  /// Returns m for an isotropic kappa = 1 / (2 (4 + m)).
-  static double mass_of_kappa(double kappa) { return 0.5 / kappa - 4.0; }
+  /// Returns m for kappa = 1 / (2 (1 + 3 nu / anisotropy + m)), isotropic kappa = 1 / (2 (4 + m)).
+  static double mass_of_kappa(double kappa, double anisotropy = 1.0, double nu = 1.0) {
+    return 0.5 / kappa - (1.0 + 3.0 * nu / anisotropy);
+  }
 };
 
 /// Bases of gamma matrices, named after programs that have them; docs/calling.md says more.
@@ -429,7 +431,7 @@ struct rule {
   bool judge = true;            ///< by the reference operator; without, nothing passes
 };
 
-/// Options of make_propagator_solver.
+/// Options of make_krylov_solver.
 struct krylov_options {
   api::device device = api::device::cpu;  ///< that solves
   precision outer = precision::double_;   ///< of the solution
@@ -575,7 +577,12 @@ class solver {
 };
 
 /// Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over.
-solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options = {});
+solver make_krylov_solver(const gauge_field& links, const action& quarks, const krylov_options& options = {});
+/// Does the same: the former name.
+[[deprecated("the name is make_krylov_solver")]] inline solver make_propagator_solver(
+    const gauge_field& links, const action& quarks, const krylov_options& options = {}) {
+  return make_krylov_solver(links, quarks, options);
+}
 /// Returns a solver by adaptive multigrid, set up. It pays where masses are small or sources many.
 solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options = {});
 

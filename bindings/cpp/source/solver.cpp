@@ -393,7 +393,7 @@ void solver::follow(const gauge_field& links) {
 const gauge_field& solver::links() const { return state_->links.handle(); }
 double solver::setup_seconds() const { return state_->setup_seconds; }
 
-solver make_propagator_solver(const gauge_field& links, const action& quarks, const krylov_options& options) {
+solver make_krylov_solver(const gauge_field& links, const action& quarks, const krylov_options& options) {
   return guarded(links.on(), [&] {
     require_columns(options.columns);
     if (options.device == device::gpu) require_any_sums(links.on(), "a solver on a GPU");

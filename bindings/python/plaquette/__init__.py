@@ -305,6 +305,17 @@ def _links_in(array: Given, lattice: Lattice, axes: str, boundary_phase: Sequenc
         imaginary=1, boundary_phase=_pairs(boundary_phase))
 
 
+class _Average(float):
+    """A number that programs may still call, as they did when it was a method."""
+
+    def __call__(self) -> float:
+        warnings.warn("plaquette: links.plaquette is a property; leave out the parentheses", DeprecationWarning, stacklevel=2)
+        return float(self)
+
+    def __reduce__(self) -> Any:
+        return float, (float(self),)
+
+
 class Gauge(_Object):
     """Links in SU(3). `axes` names the axes of the array; `boundary_phase` and `staggered` are phases that are in the
     array's links and are taken out of them."""
@@ -368,11 +379,12 @@ class Gauge(_Object):
         """Writes an ILDG file."""
         _c.call("plaquette_gauge_write", self._handle, _values.path(file), _values.flag(replace, "replace"))
 
+    @property
     def plaquette(self) -> float:
         """Returns the average of Re tr P / 3."""
         average = ctypes.c_double()
         _c.call("plaquette_gauge_plaquette", self._handle, ctypes.byref(average))
-        return average.value
+        return _Average(average.value)
 
     def assign(self, links: Any, axes: str = "tzyxmij", boundary_phase: Sequence[complex] = (1, 1, 1, 1),
                staggered: bool = False) -> None:
@@ -485,10 +497,22 @@ def _refuse_links_of(source: Source) -> None:
         raise PlaquetteError(_c.UNUSABLE_INPUT, "source: expected one without links of its own here")
 
 
-def _action(mass: float, csw: float, csw_temporal: float | None, anisotropy: float, nu: float,
+def _mass(mass: float | None, kappa: float | None, anisotropy: float, nu: float) -> float:
+    """Returns the mass: it is given, or kappa is."""
+    if (mass is None) == (kappa is None):
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"quarks: expected either mass or kappa, found {'none' if mass is None else 'both'}")
+    if kappa is None:
+        return _values.real(mass, "mass")
+    found = ctypes.c_double()
+    _c.call("plaquette_mass_of_kappa", _values.real(kappa, "kappa"), _values.real(anisotropy, "anisotropy"),
+            _values.real(nu, "nu"), ctypes.byref(found))
+    return found.value
+
+
+def _action(mass: float | None, kappa: float | None, csw: float, csw_temporal: float | None, anisotropy: float, nu: float,
             boundary_phase: Sequence[complex]) -> Any:
     csw = _values.real(csw, "csw")
-    return _c.Action(mass=_values.real(mass, "mass"), csw=csw,
+    return _c.Action(mass=_mass(mass, kappa, anisotropy, nu), csw=csw,
                      csw_temporal=csw if csw_temporal is None else _values.real(csw_temporal, "csw_temporal"),
                      anisotropy=_values.real(anisotropy, "anisotropy"), nu=_values.real(nu, "nu"),
                      boundary_phase=_pairs(boundary_phase))
@@ -840,11 +864,13 @@ def _lie_as(pattern: np.ndarray, values: np.ndarray) -> np.ndarray:
     return copy
 
 
-def krylov(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None, anisotropy: float = 1.0,
-           nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", outer: str = "double",
+def krylov(links: Gauge, mass: float | None = None, csw: float = 0.0, *, kappa: float | None = None,
+           csw_temporal: float | None = None, anisotropy: float = 1.0, nu: float = 1.0,
+           boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", outer: str = "double",
            inner: str = "single", columns: int = 12) -> Solver:
-    """Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over."""
-    action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+    """Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over. Give mass, or kappa =
+    1 / (2 (1 + 3 nu / anisotropy + mass))."""
+    action = _action(mass, kappa, csw, csw_temporal, anisotropy, nu, boundary_phase)
     options = _c.KrylovOptions(device=_choice(_DEVICES, device, "device"), outer=_choice(_PRECISIONS, outer, "outer"),
                                inner=_choice(_PRECISIONS, inner, "inner"),
                                columns=_values.whole(columns, "columns"))
@@ -858,12 +884,14 @@ def _tristate(choice: bool | None, name: str) -> int:
     return 0 if choice is None else 1 if _values.flag(choice, name) else -1
 
 
-def multigrid(links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None, anisotropy: float = 1.0,
-              nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", levels: int = 3,
+def multigrid(links: Gauge, mass: float | None = None, csw: float = 0.0, *, kappa: float | None = None,
+              csw_temporal: float | None = None, anisotropy: float = 1.0, nu: float = 1.0,
+              boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", levels: int = 3,
               null_vectors: int = 0, tune: bool | None = None, half_cycle: bool | None = None, columns: int = 12,
               seed: int = 1) -> Solver:
-    """Returns adaptive multigrid, set up. None for tune and half_cycle: as is best for the device (True on a GPU)."""
-    action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+    """Returns adaptive multigrid, set up. Give mass or kappa. None for tune and half_cycle: as is best for the device (True on a
+    GPU)."""
+    action = _action(mass, kappa, csw, csw_temporal, anisotropy, nu, boundary_phase)
     options = _c.MultigridOptions(device=_choice(_DEVICES, device, "device"), levels=_values.whole(levels, "levels"),
                                   null_vectors=_values.whole(null_vectors, "null_vectors"),
                                   tune=_tristate(tune, "tune"), half_cycle=_tristate(half_cycle, "half_cycle"),
@@ -878,12 +906,12 @@ class Dirac(_Object):
     """M in double precision. scipy takes it for a linear operator on dense vectors [t][z][y][x][s][c]."""
     _free = "plaquette_operator_free"
 
-    def __init__(self, links: Gauge, mass: float, csw: float = 0.0, *, csw_temporal: float | None = None,
-                 anisotropy: float = 1.0, nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1),
+    def __init__(self, links: Gauge, mass: float | None = None, csw: float = 0.0, *, kappa: float | None = None,
+                 csw_temporal: float | None = None, anisotropy: float = 1.0, nu: float = 1.0, boundary_phase: Sequence[complex] = (1, 1, 1, -1),
                  device: str = "cpu"):
         self.lattice = _values.instance(links, Gauge, "links").lattice
         self._handle = _c.Operator()
-        action = _action(mass, csw, csw_temporal, anisotropy, nu, boundary_phase)
+        action = _action(mass, kappa, csw, csw_temporal, anisotropy, nu, boundary_phase)
         _c.call("plaquette_operator_create", ctypes.byref(self._handle), links._handle, ctypes.byref(action),
                 _choice(_DEVICES, device, "device"))
         size = 12 * int(np.prod(self.lattice.local))

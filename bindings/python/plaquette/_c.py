@@ -231,6 +231,7 @@ _declare("plaquette_gauge_fix_by", POINTER(Gauge), Gauge, c_int, c_double, c_int
 _declare("plaquette_device_memory_create", POINTER(DeviceMemory), Lattice, c_size_t, POINTER(c_void_p), POINTER(c_int))
 _declare("plaquette_device_memory_write", DeviceMemory, c_void_p, c_size_t)
 _declare("plaquette_device_memory_read", DeviceMemory, c_void_p, c_size_t)
+_declare("plaquette_mass_of_kappa", c_double, c_double, c_double, POINTER(c_double))
 _declare("plaquette_krylov_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(KrylovOptions))
 _declare("plaquette_multigrid_create", POINTER(Solver), Gauge, POINTER(Action), POINTER(MultigridOptions))
 _declare("plaquette_solver_setup_seconds", Solver, POINTER(c_double))
