@@ -147,6 +147,62 @@ class Calls(unittest.TestCase):
             with self.assertRaises(plaquette.PlaquetteError):
                 call()
 
+    def test_sites_have_places_of_their_own(self):
+        # As PyQUDA has them: [parity][t][z][y][x / 2].
+        def checkerboard(array, before=0):
+            lead, inner = array.shape[:before], array.shape[before + 4:]
+            made = np.zeros((*lead, 2, 8, 4, 4, 2, *inner), array.dtype)
+            for t, z, y, x in np.ndindex(8, 4, 4, 4):
+                made[(slice(None),) * before + ((t + z + y + x) % 2, t, z, y, x // 2)] = array[
+                    (slice(None),) * before + (t, z, y, x)]
+            return made.reshape(*lead, 512, *inner)
+
+        places = plaquette.even_odd(self.lattice)
+        links = plaquette.Gauge(self.lattice, checkerboard(self.array), "pmij", places=places)
+        np.testing.assert_array_equal(links.array(), self.array)
+        np.testing.assert_array_equal(links.array(axes="pmij", places=places), checkerboard(self.array))
+        links.assign(np.ascontiguousarray(checkerboard(self.array).transpose(1, 0, 3, 2)), "mpji", places=places)
+        np.testing.assert_array_equal(links.array(), self.array)
+        random = np.random.default_rng()
+        shape = (2, *self.lattice.shape, 4, 3)
+        b = random.standard_normal(shape) + 1j * random.standard_normal(shape)
+        expected = self.solver.solve_for(b).x
+        for right, solution in ((b, expected), (b[0], self.solver.solve_for(b[0]).x)):
+            found = self.solver.solve_for(checkerboard(right, right.ndim - 6), places=places)
+            self.assertTrue(found.verdict)
+            np.testing.assert_array_equal(found.x, checkerboard(solution, right.ndim - 6))
+        np.testing.assert_array_equal(plaquette.Dirac(self.links, MASS).apply(checkerboard(b[0]), axes="psc", places=places),
+                                      checkerboard(plaquette.Dirac(self.links, MASS).apply(b[0])))
+        np.testing.assert_array_equal(self.quark.columns(axes="npsc", places=places), checkerboard(self.quark.columns(), 1))
+        v = plaquette.Vectors(self.lattice, 2)
+        v.read(checkerboard(b, 1), "npsc", places=places)
+        np.testing.assert_array_equal(v.array(axes="npsc", places=places), checkerboard(v.array(), 1))
+        np.testing.assert_allclose(v.array(), b, rtol=0, atol=1e-14)
+        twice = places.copy()
+        twice[1, 2, 3, 0] = places[0, 0, 0, 0]
+        for words, wrong, axes in (("two numbers", twice, "psc"), ("places", places[1:], "psc"), ("places", places + 1, "psc"),
+                                   ("places", places - 1, "psc"), ("places", places * 1.0, "psc"), ("axes", places, "tzyxsc")):
+            with self.assertRaisesRegex(plaquette.PlaquetteError, words):
+                self.solver.solve_for(checkerboard(b[0]), axes=axes, places=wrong)
+
+    def test_right_hand_sides_of_single_precision(self):
+        random = np.random.default_rng()
+        shape = (*self.lattice.shape, 4, 3)
+        b = (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(np.complex64)
+        expected = self.solver.solve_for(b.astype(np.complex128)).x.astype(np.complex64)
+        found = self.solver.solve_for(b)
+        self.assertTrue(found.verdict)
+        np.testing.assert_array_equal(found.x, expected)
+        self.assertEqual(found.x.dtype, np.complex64)
+        out = np.zeros(shape, np.complex64)[::-1]
+        self.assertIs(self.solver.solve_for(b, x=out).x, out)
+        np.testing.assert_array_equal(out, expected)
+        for wrong in (np.zeros(shape, complex), np.zeros((2, *shape), np.complex64), np.broadcast_to(b[0], shape)):
+            with self.assertRaises(plaquette.PlaquetteError):
+                self.solver.solve_for(b, x=wrong)
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "finite"):
+            self.solver.solve_for(b * np.float32(np.nan))
+
     def test_a_file_has_the_same_links(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "links.ildg")

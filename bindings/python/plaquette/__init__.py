@@ -29,8 +29,8 @@ from ._arrays import DeviceArray, Given, given
 from ._c import PlaquetteError
 
 __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
-           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves", "has_gpu",
-           "krylov",
+           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves", "even_odd",
+           "has_gpu", "krylov",
            "multigrid", "stop_function", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
@@ -292,17 +292,52 @@ def _strides(array: Given, axes: str, lengths: dict[str, int], what: str) -> tup
                                                                   zip(axes, array.strides)}
 
 
+def even_odd(lattice: Lattice) -> np.ndarray:
+    """Returns the places [t][z][y][x] of sites along an axis with the even ones first, as PyQUDA, QUDA and MILC have them:
+    parity, t, z, y, x // 2. An array [2][t][z][y][x / 2]... of PyQUDA is one with axes p... after reshape(-1, ...)."""
+    t, z, y, x = (np.arange(length).reshape(-1, *[1] * n) for n, length in zip((3, 2, 1, 0), _values.instance(
+        lattice, Lattice, "lattice").shape))
+    half = int(np.prod(lattice.shape)) // 2
+    return (t + z + y + x) % 2 * half + (((t * lattice.shape[1] + z) * lattice.shape[2] + y) * lattice.shape[3] + x) // 2
+
+
+def _site_axes(axes: str, lattice: Lattice, places: Any) -> dict[str, int]:
+    """Returns the lengths of axes of sites: x, y, z, t, or p where sites have places of their own."""
+    if places is None:
+        return dict(zip("xyzt", lattice.local))
+    if "p" not in _values.letters(axes):
+        _values.refuse("axes", "the letter p for sites that have places", axes)
+    return {"p": int(np.prod(lattice.local))}
+
+
+def _put_sites(layout: Any, step: dict[str, int], lattice: Lattice, places: Any) -> None:
+    """Puts where sites stand into a layout."""
+    if places is None:
+        layout.site = (ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt"))
+        return
+    numbers = np.asarray(places)
+    if isinstance(places, np.ma.MaskedArray) or numbers.dtype.kind not in "iu" or numbers.shape != lattice.shape:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"places: expected whole numbers [t][z][y][x] of shape {lattice.shape}, found "
+                             f"{numbers.dtype} of shape {numbers.shape}")
+    if numbers.min() < 0 or numbers.max() >= numbers.size:
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"places: expected numbers from 0 to {numbers.size - 1}, found "
+                             f"{numbers.min()} to {numbers.max()}")
+    layout.kept = np.ascontiguousarray(numbers, np.int64) * step["p"]
+    layout.places = layout.kept.ctypes.data
+
+
 def _links_in(array: Given, lattice: Lattice, axes: str, boundary_phase: Sequence[complex],
-              staggered: bool) -> tuple[Any, int, Any]:
+              staggered: bool, places: Any = None) -> tuple[Any, int, Any]:
     if array.dtype not in (np.complex128, np.complex64):
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"links: expected complex128 or complex64, found {array.dtype}")
-    address, length, first, step = _strides(array, axes, dict(zip("xyzt", lattice.local), m=4, i=3, j=3), "links")
-    return address, length, _c.LinkLayout(
+    address, length, first, step = _strides(array, axes, dict(_site_axes(axes, lattice, places), m=4, i=3, j=3), "links")
+    layout = _c.LinkLayout(
         number=int(array.dtype == np.complex64) + _c.ON_DEVICE * array.on_device,
         staggered=_values.flag(staggered, "staggered"), first=first,
-        site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")),
         direction=(ctypes.c_int64 * 4)(*(mu * step["m"] for mu in range(4))), row=step["i"], column=step["j"],
         imaginary=1, boundary_phase=_pairs(boundary_phase))
+    _put_sites(layout, step, lattice, places)
+    return address, length, layout
 
 
 class _Average(float):
@@ -317,14 +352,15 @@ class _Average(float):
 
 
 class Gauge(_Object):
-    """Links in SU(3). `axes` names the axes of the array; `boundary_phase` and `staggered` are phases that are in the
+    """Links in SU(3). `axes` names the axes of the array. With `places` an axis p has the sites, site (t, z, y, x) at
+    places[t][z][y][x]: `even_odd` returns the places of arrays with even sites first. `boundary_phase` and `staggered` are phases that are in the
     array's links and are taken out of them."""
     _free = "plaquette_gauge_free"
 
     def __init__(self, lattice: Lattice, links: Any, axes: str = "tzyxmij",
-                 boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False):
+                 boundary_phase: Sequence[complex] = (1, 1, 1, 1), staggered: bool = False, places: Any = None):
         _values.instance(lattice, Lattice, "lattice")
-        address, length, layout = _links_in(given(links, "links"), lattice, axes, boundary_phase, staggered)
+        address, length, layout = _links_in(given(links, "links"), lattice, axes, boundary_phase, staggered, places)
         self.lattice = lattice
         self._handle = _c.Gauge()
         _c.call("plaquette_gauge_create", ctypes.byref(self._handle), lattice._handle, address, length,
@@ -332,18 +368,18 @@ class Gauge(_Object):
         self._say_remark()
 
     def array(self, out: Any = None, axes: str = "tzyxmij", boundary_phase: Sequence[complex] = (1, 1, 1, 1),
-              staggered: bool = False) -> Any:
+              staggered: bool = False, places: Any = None) -> Any:
         """Returns the links of this rank as an array of complex128, or puts them into one of complex128 or complex64. These
         phases are folded into them."""
         if out is None:
-            lengths = dict(zip("xyzt", self.lattice.local), m=4, i=3, j=3)
+            lengths = dict(_site_axes(axes, self.lattice, places), m=4, i=3, j=3)
             if sorted(_values.letters(axes)) != sorted(lengths):
                 _values.refuse("axes", f"the letters {''.join(lengths)} in any order", axes)
             out = np.empty([lengths[axis] for axis in axes], np.complex128)
         to = given(out, "array for links")
         if not to.writeable:
             raise PlaquetteError(_c.UNUSABLE_INPUT, "array for links: expected one that can be written")
-        address, length, layout = _links_in(to, self.lattice, axes, boundary_phase, staggered)
+        address, length, layout = _links_in(to, self.lattice, axes, boundary_phase, staggered, places)
         _c.call("plaquette_gauge_copy", self._handle, address, length, ctypes.byref(layout))
         return out
 
@@ -387,9 +423,9 @@ class Gauge(_Object):
         return _Average(average.value)
 
     def assign(self, links: Any, axes: str = "tzyxmij", boundary_phase: Sequence[complex] = (1, 1, 1, 1),
-               staggered: bool = False) -> None:
+               staggered: bool = False, places: Any = None) -> None:
         """Takes other links from an array: a move. What was made of these links is refused until it follows them."""
-        address, length, layout = _links_in(given(links, "links"), self.lattice, axes, boundary_phase, staggered)
+        address, length, layout = _links_in(given(links, "links"), self.lattice, axes, boundary_phase, staggered, places)
         _c.call("plaquette_gauge_assign", self._handle, address, length, ctypes.byref(layout))
         self._say_remark()
 
@@ -519,19 +555,19 @@ def _action(mass: float | None, kappa: float | None, csw: float, csw_temporal: f
 
 
 def _spinors(array: Any, lattice: Lattice, axes: str, basis: str, columns: int | None, what: str,
-             is_written: bool = False) -> tuple[Any, int, Any]:
+             is_written: bool = False, places: Any = None) -> tuple[Any, int, Any]:
     array = given(array, what)
     if is_written and not array.writeable:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected an array that can be written")
     if array.dtype != np.complex128:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex128, found {array.dtype}")
-    lengths = dict(zip("xyzt", lattice.local), s=4, c=3)
+    lengths = dict(_site_axes(axes, lattice, places), s=4, c=3)
     if columns is not None:
         lengths["n"] = columns
     address, length, first, step = _strides(array, axes, lengths, what)
     layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), memory=_c.ON_DEVICE * array.on_device, first=first,
-                             site=(ctypes.c_int64 * 4)(*(step[axis] for axis in "xyzt")), spin=step["s"],
-                             colour=step["c"], imaginary=1, column=step.get("n", 0))
+                             spin=step["s"], colour=step["c"], imaginary=1, column=step.get("n", 0))
+    _put_sites(layout, step, lattice, places)
     return address, length, layout
 
 
@@ -603,16 +639,18 @@ class Vectors(_Object):
     def _columns_in(self, axes: str) -> int | None:
         return None if self.columns == 1 and "n" not in _values.letters(axes) else self.columns
 
-    def read(self, array: Any, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> None:
-        """Takes all columns from an array of all sites; those of sites that they lack are ignored."""
-        address, length, layout = _spinors(array, self.lattice, axes, basis, self._columns_in(axes), "array of vectors")
+    def read(self, array: Any, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> None:
+        """Takes all columns from an array of all sites; those of sites that they lack are ignored. See Gauge for places."""
+        address, length, layout = _spinors(array, self.lattice, axes, basis, self._columns_in(axes), "array of vectors",
+                                           places=places)
         _c.call("plaquette_vectors_read", self._handle, address, length, ctypes.byref(layout))
 
-    def array(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
+    def array(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> Any:
         """Returns all columns as an array of all sites, or puts them into one; sites that they lack are zero."""
         if out is None:
-            out = _new_columns(self.lattice, axes, self.columns)
-        address, length, layout = _spinors(out, self.lattice, axes, basis, self._columns_in(axes), "array for vectors", True)
+            out = _new_columns(self.lattice, axes, self.columns, places)
+        address, length, layout = _spinors(out, self.lattice, axes, basis, self._columns_in(axes), "array for vectors", True,
+                                           places)
         _c.call("plaquette_vectors_write", self._handle, address, length, ctypes.byref(layout))
         return out
 
@@ -667,9 +705,9 @@ def _mu(mu: Any) -> tuple[Any, int]:
     return (ctypes.c_double * len(values))(*values), len(values)
 
 
-def _new_columns(lattice: Lattice, axes: str, columns: int) -> np.ndarray:
+def _new_columns(lattice: Lattice, axes: str, columns: int, places: Any = None) -> np.ndarray:
     """Returns room for columns of spinors. Axes without n: of one column."""
-    lengths = dict(zip("xyzt", lattice.local), s=4, c=3, n=columns)
+    lengths = dict(_site_axes(axes, lattice, places), s=4, c=3, n=columns)
     if columns == 1 and "n" not in _values.letters(axes):
         del lengths["n"]
     if sorted(_values.letters(axes)) != sorted(lengths):
@@ -741,11 +779,12 @@ class Propagator(_Object):
                 _values.instance(lattice, Lattice, "lattice")._handle, _values.path(file))
         return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
 
-    def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi") -> Any:
-        """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides."""
+    def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> Any:
+        """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides. See Gauge for
+        places."""
         if out is None:
-            out = _new_columns(self.lattice, axes, 12)
-        address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True)
+            out = _new_columns(self.lattice, axes, 12, places)
+        address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True, places)
         _c.call("plaquette_propagator_copy", self._handle, address, length, ctypes.byref(layout),
                 numbers_are_there=True)
         return out
@@ -801,11 +840,17 @@ class Solver(_Object):
                                 ctypes.byref(_rule(tolerance, iteration_limit, judge)))
 
     def solve_for(self, b: Any, axes: str | None = None, x: Any = None, tolerance: float = 1e-10,
-                  iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi") -> Solution:
+                  iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi",
+                  places: Any = None) -> Solution:
         """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others. Where b is on a
-        GPU, so is x."""
+        GPU, so is x. See Gauge for places. Where b is complex64, on the host, so is x: its verdict is that before rounding."""
         right = given(b, "right-hand sides")
-        axes = _values.letters(axes) if axes is not None else ("tzyxsc" if right.ndim == 6 else "ntzyxsc")
+        if right.dtype == np.complex64 and not right.on_device:
+            return self._solve_for_single(right.keeps, x, axes=axes, tolerance=tolerance, iteration_limit=iteration_limit,
+                                          judge=judge, basis=basis, places=places)
+        if axes is None:
+            axes = "n" * (right.ndim == (4 if places is not None else 7)) + ("psc" if places is not None else "tzyxsc")
+        axes = _values.letters(axes)
         columns = right.shape[axes.index("n")] if "n" in axes and right.ndim == len(axes) else None
         if x is None:
             x = np.empty_like(right.keeps) if not right.on_device else _like(right, self.lattice, "x")
@@ -818,12 +863,24 @@ class Solver(_Object):
             if right.on_device:
                 raise PlaquetteError(_c.UNUSABLE_INPUT, "x: expected the strides of b, on a GPU")
             right = given(_lie_as(x, right.keeps), "right-hand sides")
-        address, length, layout = _spinors(right, self.lattice, axes, basis, columns, "right-hand sides")
-        to, _, _ = _spinors(left, self.lattice, axes, basis, columns, "solutions", True)
+        address, length, layout = _spinors(right, self.lattice, axes, basis, columns, "right-hand sides",
+                                           places=places)
+        to, _, _ = _spinors(left, self.lattice, axes, basis, columns, "solutions", True, places)
         results = (_c.Result * (columns or 1))()
         code = _c.call("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
                        ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
         return Solution(x, Verdict._of(results, code))
+
+    def _solve_for_single(self, b: np.ndarray, x: Any, **options: Any) -> Solution:
+        to = None if x is None else given(x, "x")
+        if to is not None and (to.shape != b.shape or to.dtype != np.complex64 or to.on_device or not to.writeable):
+            raise PlaquetteError(_c.UNUSABLE_INPUT, f"x: expected an array of shape {b.shape} and type complex64 on the host, "
+                                 f"as b, that can be written, found {to.shape} and {to.dtype}")
+        found = self.solve_for(b.astype(np.complex128), **options)
+        if x is None:
+            return Solution(found.x.astype(np.complex64), found.verdict)
+        x[...] = found.x
+        return Solution(x, found.verdict)
 
     def solve_vectors(self, b: Vectors, x: Vectors | None = None, tolerance: float = 1e-10, iteration_limit: int = 10000,
                       judge: bool = True, *, dagger: bool = False, squared: bool = False, mu: Any = None) -> Solution:
@@ -918,16 +975,17 @@ class Dirac(_Object):
         self.shape = (size, size)
         self.dtype = np.dtype(np.complex128)
 
-    def apply(self, psi: Any, dagger: bool = False, axes: str = "tzyxsc", basis: str = "degrand-rossi") -> Any:
-        """Returns M psi, or M^+ psi, in the axes of psi."""
+    def apply(self, psi: Any, dagger: bool = False, axes: str = "tzyxsc", basis: str = "degrand-rossi",
+              places: Any = None) -> Any:
+        """Returns M psi, or M^+ psi, in the axes of psi. See Gauge for places."""
         if not given(psi, "psi").on_device:
             psi = psi if isinstance(psi, np.ndarray) and psi.dtype == np.complex128 else _values.numbers(
                 psi, np.complex128, "psi")
             if np.empty_like(psi).strides != psi.strides:
                 psi = np.ascontiguousarray(psi)
         out = _like(psi, self.lattice, "psi")
-        address, length, layout = _spinors(psi, self.lattice, axes, basis, None, "psi")
-        to, _, _ = _spinors(out, self.lattice, axes, basis, None, "result")
+        address, length, layout = _spinors(psi, self.lattice, axes, basis, None, "psi", places=places)
+        to, _, _ = _spinors(out, self.lattice, axes, basis, None, "result", places=places)
         _c.call("plaquette_operator_apply", self._handle, to, address, length, ctypes.byref(layout),
                 _values.flag(dagger, "dagger"))
         return out
