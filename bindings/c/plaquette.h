@@ -296,12 +296,12 @@ typedef struct {
 
 enum {
   PLAQUETTE_POINT = 0,
-  PLAQUETTE_WALL = 1,     /**< exp(i p x) on a time slice, p = 2 pi momentum / L */
+  PLAQUETTE_WALL = 1,     /**< 1 on a time slice */
   PLAQUETTE_GAUSSIAN = 2, /**< a point, smeared in its time slice */
   PLAQUETTE_Z2 = 3,       /**< noise on a time slice, the same for all spins and colours */
   PLAQUETTE_Z4 = 4
 };
-/** A right-hand side for each spin and colour. */
+/** A right-hand side for each spin and colour, times exp(i p x), p = 2 pi momentum / L. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int kind;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -294,6 +295,27 @@ TEST_F(VectorsOfCallers, SourcesAreThoseOfSolves) {
   }
   plq::vectors b(lattice, {.device = where});
   expect_refused("smearing_links", [&] { b.fill({.kind = plq::source_kind::gaussian}); });
+}
+
+TEST_F(VectorsOfCallers, OfAnySourceTakeItsMomentum) {
+  const plq::gauge_field links = links_on(lattice);
+  for (const plq::source_kind kind : {plq::source_kind::point, plq::source_kind::wall, plq::source_kind::gaussian,
+                                      plq::source_kind::z2, plq::source_kind::z4}) {
+    plq::source from{.kind = kind, .position = {1, 3, 2, 5}, .seed = fresh_seed()};
+    if (kind == plq::source_kind::gaussian) from.smearing_links = links;
+    plq::vectors b(lattice, {.device = where});
+    b.fill(from);
+    array expected = array_of(b);
+    from.momentum = {1, 0, -2};
+    b.fill(from);
+    for (std::size_t i = 0; i < expected.size(); i += 2) {
+      const coordinate x = coordinate_of(static_cast<std::int64_t>(i / 24 % volume_of_test), extents_of_test);
+      const std::complex<double> z = std::polar(1.0, 2.0 * std::numbers::pi * (x[0] - 2 * x[2]) / 4.0) *
+                                     std::complex(expected[i], expected[i + 1]);
+      expected[i] = z.real(), expected[i + 1] = z.imag();
+    }
+    EXPECT_LE(distance(array_of(b), expected), 2e-15) << static_cast<int>(kind);
+  }
 }
 
 TEST_F(LinksOfCallers, AreFollowedByWhatWasMadeOfThem) {

@@ -316,18 +316,18 @@ struct spinor_layout {
 /// Kinds of sources.
 enum class source_kind {
   point,     ///< 1 at one site
-  wall,      ///< exp(i p x) at every site of a time slice, p = 2 pi momentum / L
+  wall,      ///< 1 at every site of a time slice
   gaussian,  ///< a point, smeared gauge-covariantly in its time slice
   z2,        ///< random signs at every site of a time slice, the same for all spins and colours
   z4,        ///< random numbers 1, i, -1, -i, alike
 };
-/// A right-hand side for each spin and colour.
+/// A right-hand side for each spin and colour, times exp(i p x), p = 2 pi momentum / L.
 struct source {
   source_kind kind = source_kind::point;  ///< its shape
   coordinate position{0, 0, 0, 0};        ///< of a wall and of noise only the time counts
   double radius = 2.0;                    ///< of the Gaussian
   int steps = 5;                          ///< of its smearing
-  std::array<int, 3> momentum{0, 0, 0};   ///< of a wall
+  std::array<int, 3> momentum{0, 0, 0};   ///< of x, y, z
   std::uint64_t seed = 1;                 ///< of the noise
   /// What the hops of a Gaussian's smearing have, as smeared links; without, the solver's.
   std::optional<gauge_field> smearing_links{};

@@ -99,8 +99,6 @@ bool has_momentum(const source& from) { return from.momentum != std::array<int, 
 void require_source(const source& from, const extents& lattice) {
   require_source_on(description_of(from), lattice);
   require_momentum(from.momentum, "source");
-  if (has_momentum(from) && from.kind != source_kind::wall)
-    throw error(code::unusable_input, "source: only a wall has a momentum, found one for another kind");
 }
 
 std::optional<source_description> library_source(const source& from) {
@@ -110,7 +108,7 @@ std::optional<source_description> library_source(const source& from) {
 
 namespace {
 
-/// Puts noise, or a plane wave, on the time slice of a source.
+/// Puts noise on the time slice of a source, and multiplies all by its plane wave.
 void put_on_time_slice(spinor_configuration& b, const source& from, int column) {
   const lattice_geometry& geometry = b.geometry();
   const auto [spin, colour] = component_of_column(column);
@@ -118,9 +116,9 @@ void put_on_time_slice(spinor_configuration& b, const source& from, int column) 
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
     if (x[3] != from.position[3]) continue;
-    b(local)(spin, colour) = is_noise(from.kind)
-                                 ? noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)))
-                                 : plane_wave(from.momentum, x, geometry.global());
+    if (is_noise(from.kind))
+      b(local)(spin, colour) = noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)));
+    if (has_momentum(from)) b(local) = plane_wave(from.momentum, x, geometry.global()) * b(local);
   }
 }
 

@@ -506,7 +506,7 @@ class FixedGauge:
 
 @dataclass
 class Source:
-    """A right-hand side for each spin and colour. A wall may have a momentum; z2 and z4 are noise on a time slice. The hops
+    """A right-hand side for each spin and colour, times exp(i p x), p = 2 pi momentum / L. z2 and z4 are noise on a time slice. The hops
     of a Gaussian are those of `links`, as smeared ones; without, of the solver's."""
     kind: str = "point"
     position: Sequence[int] = (0, 0, 0, 0)
