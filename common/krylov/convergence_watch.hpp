@@ -96,15 +96,21 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     record_.note_check();
     const int iteration = record_.iteration();
     const auto values = record_.read(record_.take_trace());
-    const bool stop = record_.stop_is_wanted(), keep_solutions = iteration - kept_at_ >= between_kept_solutions;
-    std::vector<int> keep, improved;
+    std::vector<verdict> verdicts;
     double worst = 0.0;
     for (int n = 0; n < std::ssize(record_.columns()); ++n) {
       column_state& c = record_.columns()[static_cast<std::size_t>(n)];
-      verdict v = record_.follow(c, n, iteration, values, iteration);
-      if (!v.ends) v = judge::progress(c, record_.rule(), iteration);
-      if (!v.ends) v = judge::end(record_.rule(), iteration, stop);
+      verdicts.push_back(record_.follow(c, n, iteration, values, iteration));
+      if (!verdicts.back().ends) verdicts.back() = judge::progress(c, record_.rule(), iteration);
       worst = std::max(worst, record_.report_of(c).residual);
+    }
+    record_.report_progress(worst);
+    const bool stop = record_.stop_is_wanted(), keep_solutions = iteration - kept_at_ >= between_kept_solutions;
+    std::vector<int> keep, improved;
+    for (int n = 0; n < std::ssize(record_.columns()); ++n) {
+      column_state& c = record_.columns()[static_cast<std::size_t>(n)];
+      verdict& v = verdicts[static_cast<std::size_t>(n)];
+      if (!v.ends) v = judge::end(record_.rule(), iteration, stop);
       if ((v.ends || keep_solutions) && c.latest < c.kept) {
         c.kept = c.latest;
         improved.push_back(n);
@@ -119,7 +125,6 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     if (keep_solutions) kept_at_ = iteration;
     keep_solution(y, improved);
     record_.retain(keep, y, parts...);
-    record_.report_progress(worst);
     return this->running();
   }
 

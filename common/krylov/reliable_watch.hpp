@@ -115,7 +115,6 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     if (regular) record_.note_check();
     const std::vector<due_column> due = regular ? columns_due() : columns_due_near_the_tolerance();
     if (!due.empty()) update(due, e, r, rr);
-    if (regular) report_progress();
     if (due.empty()) return true;
     zero_columns(e, updated_);
     std::vector<int> keep;
@@ -288,12 +287,17 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
       take_all_records();
     const stopping_rule& rule = record_.rule();
     const int now = record_.iteration(), known = std::min(now - rule.check_lag, records_until_);
+    std::vector<verdict> reasons(record_.columns().size());
+    std::vector<bool> has_fallen;
+    for (int n = 0; n < std::ssize(record_.columns()); ++n)
+      has_fallen.push_back(follow(column_at(n), n, known, reasons[static_cast<std::size_t>(n)]));
+    report_progress();
     const verdict end = judge::end(rule, now, record_.stop_is_wanted());
     std::vector<due_column> due;
     for (int n = 0; n < std::ssize(record_.columns()); ++n) {
       column_state& c = column_at(n);
-      verdict reason;
-      bool is_due = follow(c, n, known, reason) || is_overdue(c) || end.ends;
+      verdict& reason = reasons[static_cast<std::size_t>(n)];
+      bool is_due = has_fallen[static_cast<std::size_t>(n)] || is_overdue(c) || end.ends;
       const bool is_near = c.latest < near * rule.tolerance_of(c.place);
       if (rule.check_lag > 0 && !reason.ends && (is_due || is_near)) {
         take_all_records();
