@@ -111,8 +111,9 @@ std::vector<double> relative_residuals(std::span<const spinor_configuration> b, 
     for (std::size_t n = first; n < first + count; ++n) exchange_ghosts(x[n], comm);
     std::array<double, columns_at_once> factors{};
     for (std::size_t n = 0; n < count; ++n) factors[n] = factor_to_one(b[first + n], comm);
-    const auto squares =
-        sum_over_sites_stoppably<2 * columns_at_once>(x[first].geometry(), comm, [&](const coordinate& at) {
+    const auto squares = sum_over_sites_stoppably<2 * columns_at_once>(
+        x[first].geometry(), comm,
+        [&](const coordinate& at) {
           std::array<double, 2 * columns_at_once> of_site{};
           field_strengths f;
           if (action.has_clover()) f = field_strengths_at(at, links);
@@ -124,7 +125,8 @@ std::vector<double> relative_residuals(std::span<const spinor_configuration> b, 
             of_site[2 * n + 1] = norm2(factors[n] * source);
           }
           return of_site;
-        });
+        },
+        sites_between_stops / 16);
     for (std::size_t n = 0; n < count; ++n) residuals.push_back(relative(squares[2 * n], squares[2 * n + 1]));
   }
   return residuals;

@@ -6,7 +6,8 @@
 
 #include "common/gauge/gauge_fixing.hpp"
 #include "common/lattice/ghosts.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "common/stop_point.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 #include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
@@ -21,7 +22,8 @@ struct transformation_reader {
 void sweep(gauge_transformation& g, const gauge_configuration& links, int directions, double omega,
            const communicator& comm) {
   for (int wanted = 0; wanted < 2; ++wanted) {
-    for_each_site(links.geometry(), [&](const coordinate& x) {
+    stop_point();
+    for_each_site_stoppably(links.geometry(), [&](const coordinate& x) {
       if (parity(x) == wanted)
         g(x) = better_transformation(link_reader{links}, transformation_reader{g}, x, directions, omega);
     });
@@ -31,7 +33,7 @@ void sweep(gauge_transformation& g, const gauge_configuration& links, int direct
 
 gauge_quality quality_of(const gauge_configuration& links, const gauge_transformation& g, int directions,
                          const communicator& comm) {
-  const auto [trace_sum, squares] = sum_over_sites<2>(links.geometry(), comm, [&](const coordinate& x) {
+  const auto [trace_sum, squares] = sum_over_sites_stoppably<2>(links.geometry(), comm, [&](const coordinate& x) {
     double sums[2]{};
     add_gauge_quality(link_reader{links}, transformation_reader{g}, x, directions, sums);
     return std::array{sums[0], sums[1]};

@@ -6,7 +6,8 @@
 
 #include "common/gauge/blocking.hpp"
 #include "common/lattice/ghosts.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "common/stop_point.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 #include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
@@ -17,7 +18,8 @@ using paired_links = site_field<std::array<su3<double>, direction_pairs>>;
 /// make(x, mu, nu) for each pair of different directions, ghosts filled.
 template <class Make>
 void make_pairs(paired_links& pairs, const communicator& comm, Make&& make) {
-  for_each_site(pairs.geometry(), [&](const coordinate& x) {
+  stop_point();
+  for_each_site_stoppably(pairs.geometry(), [&](const coordinate& x) {
     for (int mu = 0; mu < dimensions; ++mu)
       for (int nu = 0; nu < dimensions; ++nu)
         if (nu != mu) pairs(x)[direction_pair(mu, nu)] = make(x, mu, nu);
@@ -26,6 +28,7 @@ void make_pairs(paired_links& pairs, const communicator& comm, Make&& make) {
 }
 
 gauge_configuration hyp_step(const gauge_configuration& links, const hyp_smearing& s, const communicator& comm) {
+  stop_point();
   const link_reader u{links};
   paired_links inner(links.geometry()), middle(links.geometry());
   make_pairs(inner, comm,
@@ -34,7 +37,7 @@ gauge_configuration hyp_step(const gauge_configuration& links, const hyp_smearin
     return hyp_middle_link(u, link_reader{inner}, x, mu, nu, s.alpha_2);
   });
   gauge_configuration next(links.geometry());
-  for_each_site(links.geometry(), [&](const coordinate& x) {
+  for_each_site_stoppably(links.geometry(), [&](const coordinate& x) {
     for (int mu = 0; mu < dimensions; ++mu) next(x)[mu] = hyp_smeared_link(u, link_reader{middle}, x, mu, s.alpha_1);
   });
   exchange_ghosts(next, comm);
@@ -49,7 +52,8 @@ gauge_configuration ape_smeared(const gauge_configuration& links, const ape_smea
   require_current_ghosts(links, comm, "ape_smeared");
   gauge_configuration now = links, next = links;
   for (int step = 0; step < smearing.steps; ++step) {
-    for_each_site(links.geometry(), [&](const coordinate& x) {
+    stop_point();
+    for_each_site_stoppably(links.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < smearing.directions(); ++mu)
         next(x)[mu] = ape_smeared_link(link_reader{now}, x, mu, smearing.alpha, smearing.directions());
     });

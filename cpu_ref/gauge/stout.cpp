@@ -6,7 +6,7 @@
 #include "common/gauge/smearing.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/stop_point.hpp"
-#include "cpu_ref/fields/site_sum.hpp"
+#include "cpu_ref/fields/stoppable_sites.hpp"
 #include "cpu_ref/gauge/link_reader.hpp"
 
 namespace plaquette::cpu {
@@ -18,7 +18,7 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
   gauge_configuration now = links, next = links;
   for (int step = 0; step < smearing.steps; ++step) {
     stop_point();
-    for_each_site(links.geometry(), [&](const coordinate& x) {
+    for_each_site_stoppably(links.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < dimensions; ++mu)
         if (smearing.smears(mu))
           next(x)[mu] = stout_smeared_link(link_reader{now}, x, mu, [&](int nu) { return smearing.weight(mu, nu); });
