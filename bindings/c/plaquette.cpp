@@ -312,10 +312,16 @@ api::code outcome_of(const api::solve_report& report) {
   return code;
 }
 
+/// Returns the code of what is made of a result: that of a solve which was stopped has not converged.
+api::code outcome_of_result(const api::solve_report& report) {
+  const api::code code = outcome_of(report);
+  return code == api::code::interrupted ? api::code::no_convergence : code;
+}
+
 /// Copies a correlator to where require_room has found its size. Returns the code of the propagator that it is made of.
 api::code put_correlator(const std::vector<double>& values, double* correlator, const api::propagator& from) {
   std::ranges::copy(values, correlator);
-  return outcome_of(from.report());
+  return outcome_of_result(from.report());
 }
 
 /// Refuses a room of the wrong size before any work.
@@ -334,7 +340,7 @@ api::code put_correlator(const std::vector<std::complex<double>>& values, double
     *correlator++ = value.real();
     *correlator++ = value.imag();
   }
-  return outcome_of(from.report());
+  return outcome_of_result(from.report());
 }
 
 std::array<int, 3> momentum_of(const int* given) {
@@ -457,6 +463,20 @@ int plaquette_stop_function(int (*goes_on)(void* data), void* data) {
       api::stop_function(nullptr);
     else
       api::stop_function([goes_on, data] { return goes_on(data) != 0; });
+    return api::code::success;
+  });
+}
+
+int plaquette_progress_function(int (*stops)(const plaquette_progress* progress, void* data), void* data) {
+  return answer([&] {
+    if (stops == nullptr)
+      api::progress_function(nullptr);
+    else
+      api::progress_function([stops, data](const api::progress& p) {
+        const plaquette_progress reached{
+            sizeof(plaquette_progress), p.what, p.step, p.limit, p.residual, p.tolerance, p.seconds};
+        return stops(&reached, data) != 0;
+      });
     return api::code::success;
   });
 }
@@ -761,7 +781,7 @@ int plaquette_propagator_results(plaquette_propagator propagator, plaquette_resu
     const auto quark = object_of(propagator);
     std::fill_n(&there(results, "results"), 12, plaquette_result{});  // what a propagator from a file has
     put_results(results, quark->report());
-    return outcome_of(quark->report());
+    return outcome_of_result(quark->report());
   });
 }
 
@@ -860,7 +880,9 @@ int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagat
   return answer([&] {
     const auto quark = object_of(propagator);
     there(smeared, "propagator").key = 0;
-    return put_propagator(smeared, quark->smeared_sink(*object_of(links), radius, steps), nullptr);
+    const api::propagator made = quark->smeared_sink(*object_of(links), radius, steps);
+    put_propagator(smeared, made, nullptr);
+    return outcome_of_result(made.report());
   });
 }
 
@@ -951,7 +973,7 @@ int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, 
     const auto quark = object_of(propagator);
     there(numbers, "numbers");
     quark->copy_to(std::span(numbers, length), layout_of(layout, quark->on()));
-    return outcome_of(quark->report());
+    return outcome_of_result(quark->report());
   });
 }
 

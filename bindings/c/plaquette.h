@@ -45,7 +45,7 @@ enum {
   PLAQUETTE_NO_CONVERGENCE = 3, /**< a solver stopped above its tolerance; the best solution is there */
   PLAQUETTE_OUT_OF_MEMORY = 4,
   PLAQUETTE_OUTPUT_FAILED = 5,
-  PLAQUETTE_INTERRUPTED = 6,    /**< the stop function of this thread ended the call */
+  PLAQUETTE_INTERRUPTED = 6,   /**< the stop function or progress function of this thread ended the call */
   PLAQUETTE_NOT_AVAILABLE = 7, /**< built without, or not on this machine */
   PLAQUETTE_INVALID_HANDLE = 8,
   PLAQUETTE_INTERNAL_ERROR = 70
@@ -60,10 +60,29 @@ PLAQUETTE_PUBLIC const char* plaquette_version(void);
 PLAQUETTE_PUBLIC int plaquette_abi(void);
 
 /** Sets the stop function of this thread; null: none. Its calls ask goes_on(data) at convergence checks and between the
-   steps of other long work, fifty times a second at most, and return PLAQUETTE_INTERRUPTED where it returns 0. Results of
-   the call are lost, objects stay as they were. On a lattice of several ranks all have a stop function, or none; one that
-   stops stops all. */
+   steps of other long work, fifty times a second at most, and return PLAQUETTE_INTERRUPTED soon after it returned 0. A
+   solve that returns this has put the best solutions so far, and results of them, where it puts others. Waves keep the
+   state of the last step. Other calls have no results, and objects stay as they were. On a lattice of several ranks all
+   have a stop function, or none; one that stops stops all. */
 PLAQUETTE_PUBLIC int plaquette_stop_function(int (*goes_on)(void* data), void* data);
+
+/** How far a call has come. */
+typedef struct {
+  size_t size;      /**< sizeof of this structure in the library, which may be larger than the caller's */
+  const char* what; /**< the part of the call: "solve", "modes of H", "modes of D", "steps of waves", "work", ... */
+  int64_t step;     /**< iterations of the solve, cycles of the search or steps so far; 0 also if not counted */
+  int64_t limit;    /**< of steps; 0: not known */
+  double residual;  /**< largest of all columns or modes, relative; NaN: not known */
+  double tolerance; /**< that residuals shall meet; 0: there are none */
+  double seconds;   /**< since the call began */
+} plaquette_progress;
+/** Sets the progress function of this thread; null: none. Its calls tell stops(progress, data) how far they are. They
+   do so at each convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about
+   ten times a second. They end as with a stop function if it returns another number than 0. On a lattice of several ranks
+   all have a progress function, or none; each calls its own, and soon all end where one has ended. What `progress`
+   points to is there until the function returns. It must not use the object whose call it is told of. */
+PLAQUETTE_PUBLIC int plaquette_progress_function(int (*stops)(const plaquette_progress* progress, void* data),
+                                                 void* data);
 
 enum { PLAQUETTE_CPU = 0, PLAQUETTE_GPU = 1 };
 /** Returns 1 where this library and this machine have a GPU to use, else 0. */
@@ -350,8 +369,8 @@ PLAQUETTE_PUBLIC int plaquette_multigrid_create(plaquette_solver* solver, plaque
 PLAQUETTE_PUBLIC int plaquette_solver_setup_seconds(plaquette_solver solver, double* seconds);
 
 /** Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. Where it returns
-   PLAQUETTE_NO_CONVERGENCE or PLAQUETTE_NOT_VERIFIED, x holds the best solutions and `results` says which failed.
-   results: one a column, or null. */
+   PLAQUETTE_NO_CONVERGENCE, PLAQUETTE_NOT_VERIFIED or PLAQUETTE_INTERRUPTED, x holds the best solutions and `results`
+   says which failed. results: one a column, or null. */
 PLAQUETTE_PUBLIC int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t length, int columns,
                                      const plaquette_spinor_layout* layout, const plaquette_rule* rule,
                                      plaquette_result* results);

@@ -58,6 +58,13 @@ module plaquette
     integer(c_size_t) :: size = 40
     integer(c_int) :: grid(4) = 0, has_mpi = 0, communicator = 0, threads = 0
   end type
+  !> How far a call has come; see plaquette.h. what: a C string.
+  type, bind(c) :: plaquette_progress
+    integer(c_size_t) :: size = 56
+    type(c_ptr) :: what = c_null_ptr
+    integer(c_int64_t) :: step = 0, limit = 0
+    real(c_double) :: residual = 0, tolerance = 0, seconds = 0
+  end type
   type, bind(c) :: plaquette_link_layout
     integer(c_size_t) :: size = 184
     integer(c_int) :: number = plaquette_double, staggered = 0
@@ -271,6 +278,13 @@ module plaquette
     integer(c_int) function plaquette_stop_function(goes_on, data) bind(c)
       import
       type(c_funptr), value :: goes_on
+      type(c_ptr), value :: data
+    end function
+    !> stops: c_funloc of a function, bind(c), that stops by another number than 0; c_null_funptr: none. It has two arguments:
+    !> type(plaquette_progress), intent(in), and a c_ptr as its value argument.
+    integer(c_int) function plaquette_progress_function(stops, data) bind(c)
+      import
+      type(c_funptr), value :: stops
       type(c_ptr), value :: data
     end function
     integer(c_int) function plaquette_gauge_plaquette(gauge, average) bind(c)

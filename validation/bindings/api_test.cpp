@@ -3,11 +3,15 @@
 /// What callers in C++ get from plaquette/plaquette.hpp, against the libraries' own numbers and closed forms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>
 #include <limits>
 #include <numbers>
+#include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -268,8 +272,12 @@ TEST(StopFunction, EndsACallAndNoOther) {
   const plq::rule endless{.tolerance = 1e-300, .iteration_limit = 100000000};
   int asked = 0;
   plq::stop_function([&] { return ++asked < 1; });
-  expect_error(plq::code::interrupted, "stop function", [&] { solver.solve({}, endless); });
+  EXPECT_EQ(solver.solve({}, endless).report().outcome(), plq::code::interrupted);
   EXPECT_EQ(asked, 1);
+  expect_error(plq::code::interrupted, "stop function", [&] { links.flow(1000.0); });
+  expect_error(plq::code::interrupted, "stop function", [&] { links.fixed(plq::gauge_condition::landau, 1e-30); });
+  for (const auto kind : {plq::smearing_kind::stout, plq::smearing_kind::ape, plq::smearing_kind::hyp})
+    expect_error(plq::code::interrupted, "stop function", [&] { links.smeared({.kind = kind, .steps = 1000}); });
   plq::stop_function([]() -> bool { throw std::domain_error("of its own"); });
   EXPECT_THROW(links.flow(1000.0), std::domain_error);
   EXPECT_THROW(solver.solve({}, endless), std::domain_error);
@@ -279,6 +287,182 @@ TEST(StopFunction, EndsACallAndNoOther) {
   EXPECT_GE(asked, 1);
   plq::stop_function(nullptr);
   EXPECT_TRUE(solver.solve({}).verdict().passed);
+}
+
+std::vector<double> random_numbers(std::int64_t count) {
+  std::mt19937_64 engine(7);
+  std::normal_distribution<double> normal;
+  std::vector<double> all(static_cast<std::size_t>(count));
+  for (double& number : all) number = normal(engine);
+  return all;
+}
+
+/// Sets a progress function, as long as it lives.
+struct told {
+  explicit told(std::function<bool(const plq::progress&)> stops) { plq::progress_function(std::move(stops)); }
+  ~told() { plq::progress_function(nullptr); }
+  told(const told&) = delete;
+  told& operator=(const told&) = delete;
+};
+
+TEST(Progress, StopsASolveThatReturnsItsBestSolution) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  const plq::rule endless{.tolerance = 1e-300, .iteration_limit = 100000000};
+  const auto layout = plq::spinor_layout::dense(small);
+  const std::vector<double> b = random_numbers(24 * links.on().local_volume());
+  const plq::action light{.mass = -0.2};  // more than thirty iterations: on a GPU a check comes after ten
+  for (plq::solver solver :
+       {plq::make_krylov_solver(links, light, {.device = where}),
+        plq::make_multigrid_solver(links, light, {.device = where, .levels = 2, .null_vectors = 4})}) {
+    std::vector<plq::progress> all;
+    const told progress([&](const plq::progress& now) {
+      all.push_back(now);
+      return all.size() == 3;
+    });
+    std::vector<double> x(b.size(), 7.0);
+    const plq::solve_report report = solver.solve(x, b, 1, layout, endless);
+    ASSERT_EQ(all.size(), 3U);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_STREQ(all[i].what, "solve");
+      EXPECT_EQ(all[i].limit, endless.iteration_limit);
+      EXPECT_EQ(all[i].tolerance, endless.tolerance);
+      EXPECT_GT(all[i].step, i == 0 ? 0 : all[i - 1].step);
+      EXPECT_TRUE(all[i].residual > 0.0 && all[i].residual < 1.0) << all[i].residual;
+      EXPECT_GE(all[i].seconds, i == 0 ? 0.0 : all[i - 1].seconds);
+    }
+    ASSERT_EQ(report.columns.size(), 1U);
+    EXPECT_EQ(report.columns[0].status, "interrupted");
+    EXPECT_EQ(report.outcome(), plq::code::interrupted);
+    EXPECT_FALSE(report.verdict().passed || report.verdict().judged);
+    EXPECT_LT(report.columns[0].device, 1.0);
+    // x is that solution: judging it as the result of a solve finds the residual that was told.
+    std::vector<double> image(b.size());
+    plq::dirac_operator(links, light).apply(image, x, layout);
+    double left = 0.0, whole = 0.0;
+    for (std::size_t i = 0; i < b.size(); ++i) left += std::pow(b[i] - image[i], 2), whole += b[i] * b[i];
+    EXPECT_NEAR(std::sqrt(left / whole), report.columns[0].device, 0.01 * report.columns[0].device);
+
+    all.clear();
+    const plq::propagator quark = solver.solve({}, endless);
+    EXPECT_EQ(quark.report().outcome(), plq::code::interrupted);
+    EXPECT_FALSE(quark.verdict().passed);
+    EXPECT_GT(quark.pion().at(0), 0.0);
+  }
+}
+
+TEST(Progress, LeavesColumnsAtZeroThatWereNotBegun) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  plq::solver solver = plq::make_krylov_solver(links, {.mass = mass, .csw = csw}, {.device = where, .columns = 2});
+  const told progress([](const plq::progress&) { return true; });
+  const std::size_t reals = static_cast<std::size_t>(24 * links.on().local_volume());
+  const std::vector<double> b = random_numbers(static_cast<std::int64_t>(5 * reals));
+  std::vector<double> x(b.size(), 7.0);
+  auto layout = plq::spinor_layout::dense(small);
+  layout.column = static_cast<std::int64_t>(reals);
+  const plq::solve_report report = solver.solve(x, b, 5, layout, {.tolerance = 1e-300});
+  ASSERT_EQ(report.columns.size(), 5U);
+  for (const plq::column_result& column : report.columns) EXPECT_EQ(column.status, "interrupted");
+  EXPECT_LT(report.columns[1].device, 1.0);
+  EXPECT_EQ(report.columns[2].device, 1.0);
+  EXPECT_NE(x[0], 0.0);
+  EXPECT_TRUE(
+      std::all_of(x.begin() + static_cast<std::ptrdiff_t>(2 * reals), x.end(), [](double n) { return n == 0; }));
+}
+
+TEST(Progress, StopsVectorsWithTheirBestSolution) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  plq::solver solver = plq::make_krylov_solver(links, {.mass = mass, .csw = csw}, {.device = where});
+  plq::vectors b(links.on(), {.device = where, .columns = 2});
+  b.fill_random(3);
+  const told progress([](const plq::progress& now) { return now.step >= 3; });
+  const auto [x, report] = solver.solve_vectors(b, {.tolerance = 1e-300});
+  EXPECT_EQ(report.outcome(), plq::code::interrupted);
+  EXPECT_GE(report.columns.at(1).iterations, 3);
+  EXPECT_LT(report.columns.at(1).device, 1.0);
+  EXPECT_GT(x.norm2().at(1), 0.0);
+}
+
+#ifndef PLAQUETTE_TEST_GPU_BACKEND
+TEST(Progress, AStopWithinAnIterationLeavesItsTime) {
+  // From 32768 sites on there are stop points within iterations. They wait for the check that keeps the solution.
+  const plq::gauge_field links = field_of(weak_links({16, 16, 16, 8}));
+  plq::solver solver = plq::make_krylov_solver(links, {.mass = mass}, {.device = where, .columns = 4});
+  plq::vectors b(links.on(), {.device = where, .columns = 4});
+  b.fill_random(3);
+  bool stops = false;
+  const told progress([&](const plq::progress& now) {
+    stops = now.step >= 3;
+    return false;
+  });
+  plq::stop_function([&] { return !stops; });
+  const auto [x, report] = solver.solve_vectors(b, {.tolerance = 1e-300});
+  plq::stop_function(nullptr);
+  EXPECT_EQ(report.outcome(), plq::code::interrupted);
+  for (const plq::column_result& column : report.columns) EXPECT_LT(column.device, 0.9);
+}
+#endif
+
+TEST(Progress, IsToldOfAllLongWork) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  const auto parts_of = [](const auto& work) {
+    std::vector<plq::progress> all;
+    const told progress([&](const plq::progress& now) {
+      all.push_back(now);
+      return false;
+    });
+    work();
+    return all;
+  };
+  const auto last_of = [&](const char* what, const auto& work) {
+    std::optional<plq::progress> last;
+    for (const plq::progress& one : parts_of(work))
+      if (std::string(one.what) == what) last = one;
+    EXPECT_TRUE(last) << what;
+    return last.value_or(plq::progress{});
+  };
+  EXPECT_GT(last_of("gradient flow", [&] { links.flow(1.0); }).step, 1);
+  EXPECT_EQ(last_of("gradient flow", [&] { links.flow(1.0); }).limit, 50);
+  last_of("gauge fixing", [&] { links.fixed(plq::gauge_condition::landau, 1e-10); });
+  last_of("smearing", [&] { links.smeared({.steps = 2}); });
+  last_of("multigrid setup", [&] {
+    plq::make_multigrid_solver(links, {.mass = mass, .csw = csw}, {.device = where, .levels = 2, .null_vectors = 4});
+  });
+  plq::wave_solver waves(plq::wave_box{}, {.device = where});
+  const double dt = waves.stable_step();
+  EXPECT_EQ(last_of("steps of waves", [&] { waves.advance(20, dt, false); }).limit, 20);
+  // Waves that are stopped keep the state of the last step, with the bits of a call of these steps.
+  plq::wave_solver others(plq::wave_box{}, {.device = where});
+  std::vector<double> state = random_numbers(waves.size()), same(state.size());
+  waves.set_state(state, 0.0), others.set_state(state, 0.0);
+  {
+    std::int64_t done = 0;
+    const told progress([&](const plq::progress& now) { return (done = now.step) >= 3; });
+    expect_error(plq::code::interrupted, "progress function", [&] { waves.advance(1000000000, dt); });
+    EXPECT_NEAR(waves.time(), static_cast<double>(done) * dt, 1e-12);
+    plq::progress_function(nullptr);
+    others.advance(done, dt, false);
+  }
+  waves.get_state(state), others.get_state(same);
+  EXPECT_EQ(state, same);
+}
+
+TEST(Progress, OfOverlap) {
+  const plq::gauge_field links = field_of(weak_links(small));
+  std::set<std::string> parts;
+  const told progress([&](const plq::progress& now) {
+    parts.insert(now.what);
+    return parts.contains("solve");
+  });
+  plq::overlap_solver overlap =
+      plq::make_overlap_solver(links, {.device = where, .kernel_modes = 4, .modes = 2, .mode_tolerance = 1e-3});
+  EXPECT_TRUE(parts.contains("modes of H"));
+  const std::vector<double> masses{0.1, 0.3};
+  const auto quarks = overlap.solve({}, masses, {.tolerance = 1e-10});
+  ASSERT_EQ(quarks.size(), 2U);
+  for (const plq::propagator& quark : quarks) {
+    EXPECT_EQ(quark.report().outcome(), plq::code::interrupted);
+    EXPECT_LT(quark.report().columns.at(0).device, 1.0);
+  }
 }
 
 TEST(Names, ThatNoFileHasAreRefused) {

@@ -124,6 +124,14 @@ static void wrong_links(plaquette_lattice lattice) {
 
 static int never_goes_on(void* asked) { return ++*(int*)asked < 1; }
 
+/* data: four records; the first counts the calls, the others keep what was told. */
+static int stops_at_third(const plaquette_progress* progress, void* data) {
+  plaquette_progress* const kept = data;
+  const int64_t call = ++kept[0].step;
+  if (call < 4) kept[call] = *progress;
+  return call >= 3;
+}
+
 static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_solver solver;
   plaquette_propagator quark;
@@ -245,9 +253,28 @@ static void wrong_solves(plaquette_lattice lattice, plaquette_gauge gauge) {
   endless.tolerance = 1e-300, endless.iteration_limit = 100000000;
   int asked = 0;
   OK(plaquette_stop_function(never_goes_on, &asked));
-  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &endless, results), PLAQUETTE_INTERRUPTED, "stop function");
+  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &endless, results), PLAQUETTE_INTERRUPTED, "not judged");
   OK(plaquette_stop_function(NULL, NULL));
   if (asked != 1) ++failures, fprintf(stderr, "the stop function was asked %d times\n", asked);
+  /* What a progress function stops at its third call is there, and no verdict passes. */
+  const plaquette_propagator none = {0};
+  plaquette_propagator unfinished = none;
+  plaquette_progress reached[4] = {{0, NULL, 0, 0, 0.0, 0.0, 0.0}};
+  memset(x, 0, sizeof *x * spinor_reals), memset(results, 0, sizeof results[0]);
+  OK(plaquette_progress_function(stops_at_third, reached));
+  EXPECT(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, &endless, results), PLAQUETTE_INTERRUPTED, "not judged");
+  OK(plaquette_progress_function(stops_at_third, memset(reached, 0, sizeof reached)));
+  EXPECT(plaquette_propagator_solve(&unfinished, solver, NULL, &endless, NULL), PLAQUETTE_INTERRUPTED, "not judged");
+  OK(plaquette_progress_function(NULL, NULL));
+  EXPECT(plaquette_pion(unfinished, pion, 4), PLAQUETTE_NO_CONVERGENCE, "not judged");
+  OK(plaquette_propagator_free(&unfinished));
+  if (!(results[0].device < 1.0 && results[0].iterations > 2 && !results[0].passed && x[0] != 0.0 && pion[0] > 0.0))
+    ++failures, fprintf(stderr, "a solve that was stopped has no solution\n");
+  if (reached[0].step != 3 || strcmp(reached[3].what, "solve") != 0 || reached[3].size != sizeof reached[3] ||
+      reached[3].limit != 100000000 || reached[3].tolerance != 1e-300 || reached[1].step != 1 || reached[2].step != 2 ||
+      reached[3].step != 3 || !(reached[3].residual < reached[1].residual) ||
+      !(reached[3].seconds > reached[1].seconds))
+    ++failures, fprintf(stderr, "progress is not told right\n");
   OK(plaquette_solve(solver, x, b, spinor_reals, 1, NULL, NULL, results));
   if (!results[0].passed || !(results[0].reference <= 1.1e-10)) ++failures, fprintf(stderr, "the solve did not pass\n");
   /* A propagator is judged with the source that it has: of these links, or of smeared ones. */

@@ -115,6 +115,9 @@ static int waves_are_right(const plaquette_lattice_options* ranks) {
 
 #ifdef WITH_MPI
 static int goes_on_but_for_rank_1(void* unused) { return unused != NULL || rank != 1; }
+static int stops_rank_1(const plaquette_progress* progress, void* unused) {
+  return unused == NULL && rank == 1 && progress->step > 3;
+}
 
 /* One rank that stops stops all. */
 static int ends_on_all_ranks(plaquette_solver solver) {
@@ -128,7 +131,20 @@ static int ends_on_all_ranks(plaquette_solver solver) {
   const int code = plaquette_propagator_solve(&quark, solver, NULL, &rule, NULL);
   CHECK(plaquette_stop_function(NULL, NULL));
   if (code != PLAQUETTE_INTERRUPTED) fprintf(stderr, "rank %d: a call that was to stop: code %d\n", rank, code);
-  return code == PLAQUETTE_INTERRUPTED;
+  CHECK(plaquette_propagator_free(&quark));
+  /* A progress function does, too. All ranks have the same solution, as far as it is. */
+  plaquette_result results[12];
+  CHECK(plaquette_progress_function(stops_rank_1, NULL));
+  const int told = plaquette_propagator_solve(&quark, solver, NULL, &rule, results);
+  CHECK(plaquette_progress_function(NULL, NULL));
+  CHECK(plaquette_propagator_free(&quark));
+  double of_root[2] = {results[0].iterations, results[0].device};
+  MPI_Bcast(of_root, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const int is_same = of_root[0] == results[0].iterations && of_root[1] == results[0].device && of_root[0] > 3;
+  if (told != PLAQUETTE_INTERRUPTED || !is_same || !(results[0].device < 1.0))
+    fprintf(stderr, "rank %d: stopped by progress: code %d after %d iterations, %g\n", rank, told,
+            results[0].iterations, results[0].device);
+  return code == PLAQUETTE_INTERRUPTED && told == PLAQUETTE_INTERRUPTED && is_same && results[0].device < 1.0;
 }
 
 /* A communicator between two groups of ranks is none of a lattice. */

@@ -2,6 +2,7 @@
 ! What a call asks while it works.
 module stop_functions
   use, intrinsic :: iso_c_binding
+  use plaquette
   implicit none
 contains
   integer(c_int) function never(data) bind(c)
@@ -10,6 +11,16 @@ contains
     call c_f_pointer(data, asked)
     asked = asked + 1
     never = 0
+  end function
+  !> Stops at the third call; data counts them.
+  integer(c_int) function third(progress, data) bind(c)
+    type(plaquette_progress), intent(in) :: progress
+    type(c_ptr), value :: data
+    integer(c_int), pointer :: told
+    call c_f_pointer(data, told)
+    told = told + 1
+    third = 0
+    if (told == 3 .or. progress%step < 1 .or. progress%limit /= 100000000 .or. .not. progress%residual < 1) third = 1
   end function
 end module
 
@@ -99,6 +110,15 @@ program own_array
   code = plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results)
   call require(code == plaquette_interrupted .and. asked == 1, 'the stop function ends the call')
   call check(plaquette_stop_function(c_null_funptr, c_null_ptr))
+  ! At the third call of a progress function, too. The propagator is there, as far as it was solved.
+  call check(plaquette_propagator_free(quark))
+  asked = 0
+  call check(plaquette_progress_function(c_funloc(third), c_loc(asked)))
+  code = plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results)
+  call require(code == plaquette_interrupted .and. asked == 3, 'the progress function ends the call')
+  call require(quark%key /= 0 .and. results(1)%device < 1 .and. results(1)%passed == 0, 'a solution that was stopped')
+  call check(plaquette_propagator_free(quark))
+  call check(plaquette_progress_function(c_null_funptr, c_null_ptr))
   rule = plaquette_rule(tolerance=1e-12_c_double)
   call check(plaquette_propagator_solve(quark, solver, plaquette_source(), rule, results))
   call require(len(plaquette_gauge_remark(gauge)) == 0, 'there is no remark')

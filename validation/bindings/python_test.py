@@ -866,15 +866,173 @@ class Calls(unittest.TestCase):
         asked = []
         plaquette.stop_function(lambda: asked.append(1) or len(asked) < 2)
         try:
+            quark = endless[0]()
+            self.assertEqual((quark.verdict.code, bool(quark.verdict), len(asked)), (6, False, 2))
             with self.assertRaises(plaquette.PlaquetteError) as raised:
-                endless[0]()
-            self.assertEqual((raised.exception.code, len(asked)), (6, 2))
+                endless[1]()
+            self.assertEqual(raised.exception.code, 6)
             plaquette.stop_function(lambda: {}["a key of its own"])
             with self.assertRaises(KeyError):
                 endless[1]()
         finally:
             plaquette.stop_function(None)
         self.assertTrue(self.solver.solve(plaquette.Source()).verdict)
+
+    def test_progress_is_told_and_stops(self):
+        told = []
+
+        def third(now):
+            told.append(now)
+            return len(told) == 3
+
+        b = np.random.default_rng(3).normal(size=(*self.lattice.shape, 4, 3)) + 0j
+        found = self.solver.solve_for(b, tolerance=1e-300, progress=third)
+        self.assertEqual([now.step for now in told], [1, 2, 3])
+        self.assertEqual({(now.what, now.limit, now.tolerance) for now in told}, {("solve", 10000, 1e-300)})
+        self.assertTrue(0 < told[2].residual < told[0].residual < 1 and 0 < told[0].seconds <= told[2].seconds)
+        self.assertEqual((found.verdict.code, bool(found.verdict)), (6, False))
+        left = np.linalg.norm(b - plaquette.Dirac(self.links, MASS, CSW).apply(found.x)) / np.linalg.norm(b)
+        self.assertAlmostEqual(found.verdict.columns[0].device / left, 1.0, delta=1e-6)
+        self.assertLess(left, 0.9)
+
+        def own(now):
+            raise ZeroDivisionError(now.what)
+
+        with self.assertRaises(ZeroDivisionError) as raised:
+            self.solver.solve(plaquette.Source(), progress=own)
+        self.assertEqual(raised.exception.result.verdict.code, 6)
+        self.assertGreater(raised.exception.result.pion()[0], 0.0)
+        self.assertTrue(self.solver.solve(plaquette.Source(), progress=lambda now: None).verdict)
+        self.assertTrue(self.solver.solve(plaquette.Source()).verdict)
+        with self.assertRaises(plaquette.PlaquetteError):
+            self.solver.solve(plaquette.Source(), progress=3)
+        vectors = plaquette.Vectors(self.lattice)
+        vectors.fill_random(5)
+        unfinished = self.solver.solve_vectors(vectors, tolerance=1e-300, progress=lambda now: now.step == 3)
+        self.assertEqual((unfinished.verdict.code, bool(unfinished.verdict)), (6, False))
+        self.assertTrue(all(0 < norm < 100 for norm in unfinished.x.norm2() / vectors.norm2()))
+        parts = []
+        note = lambda now: parts.append(now.what)
+        self.links.flow(0.1, progress=note)
+        plaquette.multigrid(self.links, MASS, CSW, levels=2, null_vectors=4, progress=note)
+        overlap = plaquette.Overlap(self.links, kernel_modes=4, modes=0, progress=note)
+        quarks = overlap.solve(plaquette.Source(), [0.3, 0.5], progress=lambda now: now.step > 3)
+        self.assertEqual([(quark.verdict.code, bool(quark.verdict)) for quark in quarks], 2 * [(6, False)])
+        waves = plaquette.Waves.box()
+        with self.assertRaises(plaquette.PlaquetteError) as raised:
+            waves.advance(10**9, progress=lambda now: parts.append(now.what) or now.step > 5)
+        self.assertEqual(raised.exception.code, 6)
+        self.assertAlmostEqual(waves.time / waves.stable_step, round(waves.time / waves.stable_step), delta=1e-9)
+        self.assertTrue(0 < waves.time < 100 * waves.stable_step)
+        self.assertLessEqual({"gradient flow", "multigrid setup", "modes of H", "steps of waves"}, set(parts))
+
+    def test_ctrl_c_ends_calls_within_a_second(self):
+        program = """if True:
+            import sys, time, numpy as np, plaquette
+            sys.path.insert(0, sys.argv[1])
+            from python_test import smooth_links
+            extents = (8, 8, 8, 16)
+            lattice = plaquette.Lattice(extents)
+            links = plaquette.Gauge(lattice, smooth_links(extents))
+            krylov, multigrid = plaquette.krylov(links, -1.0), plaquette.multigrid(links, 0.1, levels=2, null_vectors=8)
+            endless, waves = dict(tolerance=1e-300, iteration_limit=10**8), plaquette.Waves.box((8, 8, 8))
+            b = np.random.default_rng(3).normal(size=(12, *lattice.shape, 4, 3)) + 0j
+            works = [lambda: krylov.solve(plaquette.Source(), **endless)] * 5
+            works += [lambda: multigrid.solve_for(b, **endless), lambda: links.flow(1000.0), lambda: waves.advance(10**9),
+                      lambda: links.fixed(tolerance=1e-30, sweep_limit=10**9), lambda: links.smeared("hyp", steps=10**6),
+                      lambda: [krylov.judged(quark, plaquette.Source()) for _ in range(10**6)],
+                      lambda: plaquette.multigrid(links, -0.3, null_vectors=64),
+                      lambda: plaquette.Overlap(links, kernel_modes=60, modes=60, mode_tolerance=1e-9)]
+            quark = krylov.solve(plaquette.Source(), tolerance=1e-2, judge=False)
+            said = []
+            def say_once(now):
+                if not said and (now.what != "solve" or now.step > 5):
+                    said.append(now)
+                    print("works", flush=True)
+            for work in works:
+                said = []
+                try:
+                    with plaquette._c.telling(say_once):
+                        work()
+                    print("ended by itself", flush=True)
+                except KeyboardInterrupt as stopped:
+                    ended = time.monotonic()
+                    made = getattr(stopped, "result", None)
+                    code = made.verdict.code if made else 0
+                    size = made.verdict.columns[0].device if made else 0.0
+                    print("stopped", ended, code, size, flush=True)
+        """
+        seconds = []
+        with subprocess.Popen([sys.executable, "-B", "-c", program, os.path.dirname(os.path.abspath(__file__))],
+                              stdout=subprocess.PIPE, text=True) as run:
+            for line in run.stdout:
+                if line == "works\n":
+                    time.sleep(0.1)
+                    sent = time.monotonic()
+                    run.send_signal(signal.SIGINT)
+                    continue
+                words = line.split()
+                self.assertEqual(words[0], "stopped", line)
+                seconds.append(float(words[1]) - sent)
+                if len(seconds) <= 6:  # solves have their best solutions
+                    self.assertEqual(words[2], "6")
+                    self.assertLess(float(words[3]), 1.0)
+        self.assertEqual((run.returncode, len(seconds)), (0, 13))
+        print("seconds from Ctrl-C to the next line:", " ".join(f"{s:.3f}" for s in seconds), "median",
+              f"{sorted(seconds)[6]:.3f}", file=sys.stderr)
+        longer = max(1.0, os.getloadavg()[0] / os.cpu_count())  # where other programs have the processors too
+        self.assertLess(sorted(seconds[:5])[2], longer)
+        self.assertLess(max(seconds), 3.0 * longer)
+
+    @unittest.skipUnless("PLAQUETTE_THREAD_COUNTER" in os.environ, "no library that counts threads")
+    def test_calls_have_the_threads_of_their_lattice(self):
+        program = """if True:
+            import ctypes, os, sys, numpy as np, plaquette
+            sys.path.insert(0, sys.argv[1])
+            from python_test import smooth_links
+            most = ctypes.CDLL(os.environ["PLAQUETTE_THREAD_COUNTER"]).thread_counter_most
+            extents = (4, 4, 4, 8)
+            for threads in (1, 2, 0):
+                lattice = plaquette.Lattice(extents, threads=threads)
+                wanted = threads or int(os.environ["OMP_NUM_THREADS"])
+                def count(name, made, parallel=True):
+                    found = most()
+                    if found > wanted or (parallel and found != wanted):
+                        print(name, "with", found, "threads, expected", wanted)
+                    return made
+                links = count("links", plaquette.Gauge(lattice, smooth_links(extents)), False)
+                count("plaquette", links.plaquette)
+                for kind in ("stout", "ape", "hyp"):
+                    count(kind, links.smeared(kind))
+                count("flow", links.flow(0.04))
+                count("gauge fixing", links.fixed("coulomb", 1e-6))
+                krylov = count("krylov", plaquette.krylov(links, 0.3, 1.0))
+                multigrid = count("multigrid", plaquette.multigrid(links, 0.3, 1.0, levels=2, null_vectors=4))
+                m = count("operator", plaquette.Dirac(links, 0.3, 1.0))
+                b = np.random.default_rng(3).normal(size=(*lattice.shape, 4, 3)) + 0j
+                count("M", m.apply(b))
+                for solver in (krylov, multigrid):
+                    quark = count("solve", solver.solve(plaquette.Source()))
+                    count("array", solver.solve_for(b))
+                vectors = plaquette.Vectors(lattice)
+                count("random vectors", vectors.fill_random(5), False)
+                count("vectors", krylov.solve_vectors(vectors))
+                count("norms", vectors.norm2())
+                count("sequential", krylov.sequential(quark, 15, 3))
+                count("judged", krylov.judged(quark, plaquette.Source()))
+                for made in (quark.pion, quark.rho, lambda: quark.meson(5), quark.nucleon, quark.columns,
+                             lambda: quark.smeared_sink(links)):
+                    count("propagator", made(), False)
+                overlap = count("overlap", plaquette.Overlap(links, kernel_modes=4, modes=2, mode_tolerance=1e-4))
+                count("modes", overlap.modes())
+                count("overlap solve", overlap.solve(plaquette.Source(), [0.3], tolerance=1e-4))
+            print("counted")
+        """
+        environment = {**os.environ, "OMP_NUM_THREADS": "3", "OMP_DYNAMIC": "false",
+                       "LD_PRELOAD": os.environ["PLAQUETTE_THREAD_COUNTER"]}
+        run = subprocess.run([sys.executable, "-B", "-c", program, os.path.dirname(os.path.abspath(__file__))],
+                             stdout=subprocess.PIPE, text=True, env=environment, timeout=100)
+        self.assertEqual((run.returncode, run.stdout), (0, "counted\n"))
 
     def test_threads_solve_at_once(self):
         pions = [None] * 3

@@ -114,6 +114,17 @@ static void calls_with(int threads, const char* folder) {
     }
     SERIAL(plaquette_propagator_free(&quark));
   }
+  plaquette_vectors in, out;
+  plaquette_vectors_options shape = PLAQUETTE_VECTORS_DEFAULTS;
+  shape.columns = 2;
+  SERIAL(plaquette_vectors_create(&in, lattice, &shape));
+  SERIAL(plaquette_vectors_create(&out, lattice, &shape));
+  SERIAL(plaquette_vectors_fill_random(in, 1, 0));
+  PARALLEL(plaquette_solve_vectors(krylov, out, in, NULL, NULL, NULL));
+  PARALLEL(plaquette_operator_apply_vectors(m, out, in, NULL));
+  PARALLEL(plaquette_vectors_copy(out, in));
+  SERIAL(plaquette_vectors_free(&in));
+  SERIAL(plaquette_vectors_free(&out));
   SERIAL(plaquette_operator_free(&m));
   SERIAL(plaquette_solver_free(&krylov));
   SERIAL(plaquette_solver_free(&multigrid));

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,7 +43,7 @@ enum class code : int {
   no_convergence = 3,   ///< a solver stopped above its tolerance
   out_of_memory = 4,    ///< memory of the host or of the device
   output_failed = 5,    ///< a file could not be written
-  interrupted = 6,      ///< the stop function of this thread ended the call
+  interrupted = 6,      ///< the stop function or progress function of this thread ended the call
   not_available = 7,    ///< this library was built without it, or the machine has none
   invalid_handle = 8,   ///< C and Fortran: no object, or one that was freed
   internal_error = 70,  ///< a defect of the library
@@ -62,10 +63,30 @@ class error : public std::runtime_error {
 };
 
 /// Sets the stop function of this thread; null: none. Its calls ask it at convergence checks and between the steps of
-/// other long work, fifty times a second at most. Where it returns false the call throws error(interrupted). An
-/// exception of the function leaves the call as it is. Results of the call are lost; objects stay as they were. On a
-/// lattice of several ranks all have a stop function, or none; one that stops stops all.
+/// other long work, fifty times a second at most. It returns false to end the call. A solve then returns the best
+/// solution so far: the status of its columns is "interrupted", and so is outcome(). Waves keep the state of the last
+/// step; wave_solver::advance and all other calls throw error(interrupted), and objects stay as they were. An exception
+/// of the function leaves the call as it is. On a lattice of several ranks all have a stop function, or none; one that
+/// stops stops all.
 void stop_function(std::function<bool()> goes_on);
+
+/// How far a call has come.
+struct progress {
+  const char* what =
+      "work";              ///< the part of the call: "solve", "modes of H", "modes of D", "steps of waves", "work", ...
+  std::int64_t step = 0;   ///< iterations of the solve, cycles of the search or steps so far; 0 also if not counted
+  std::int64_t limit = 0;  ///< of steps; 0: not known
+  double residual = std::numeric_limits<double>::quiet_NaN();  ///< largest of all columns or modes; NaN: not known
+  double tolerance = 0.0;                                      ///< that residuals shall meet; 0: there are none
+  double seconds = 0.0;                                        ///< since the call began
+};
+
+/// Sets the progress function of this thread; null: none. Its calls tell it how far they are. They do so at each
+/// convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about ten times a
+/// second. It returns true to end the call, as the stop function does by false. On a lattice of several ranks all have
+/// a progress function, or none; each calls its own, and about a tenth of a second later all end where one has ended.
+/// It must not use the object whose call it is told of.
+void progress_function(std::function<bool(const progress&)> stops);
 
 /// Returns the version of the library that runs: "0.1.0".
 const char* version();
@@ -353,7 +374,7 @@ struct column_result {
   double tolerance = 0.0;  ///< that `reference` has to meet
   int iterations = 0;      ///< of the solver
   bool passed = false;     ///< where `reference` meets its tolerance
-  std::string status{};    ///< "converged", "iteration limit", "stagnation", ...
+  std::string status{};    ///< "converged", "iteration limit", "stagnation", "interrupted", ...
 };
 
 /// How a solve ended.
@@ -362,7 +383,8 @@ struct solve_report {
   double seconds = 0.0;                  ///< of the solve
   double judging_seconds = 0.0;          ///< of the reference residuals
   api::verdict verdict() const;          ///< of all columns
-  /// success, no_convergence where a solver stopped early, not_verified where it claimed more than it had reached.
+  /// success, interrupted where the caller stopped the solver, no_convergence where it stopped early by itself,
+  /// not_verified where it claimed more than it had reached.
   code outcome() const;
 };
 

@@ -32,7 +32,7 @@ const char* text_of(code what) {
     case code::output_failed:
       return "a file could not be written";
     case code::interrupted:
-      return "the caller's stop function ended the call";
+      return "the caller's stop function or progress function ended the call";
     case code::not_available:
       return "this library or this machine does not have it";
     case code::invalid_handle:
@@ -278,12 +278,33 @@ gauge_configuration smeared(const gauge_configuration& links, const link_smearin
 }  // namespace
 
 gauge_field gauge_field::smeared(const link_smearing& how) const {
-  return guarded(lattice_, [&] { return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm)); });
+  return guarded(lattice_, [&] {
+    const stops_of_call::part part("smearing");
+    return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm));
+  });
 }
+
+namespace {
+
+/// A gradient flow that tells progress functions its steps.
+class told_flow : public cpu::gradient_flow {
+ public:
+  using gradient_flow::gradient_flow;
+  void advance(double step) {
+    gradient_flow::advance(step);
+    stops_of_call::note(++steps_);
+  }
+
+ private:
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
 
 flow_result gauge_field::flow(double time, double step) const {
   return guarded(lattice_, [&] {
-    cpu::gradient_flow flow(*state_->links, lattice_.get()->comm);
+    told_flow flow(*state_->links, lattice_.get()->comm);
+    const stops_of_call::part part("gradient flow", flow_steps(0.0, time, step));
     const auto history = flow_history(flow, time, step);
     flow_result result{.links = field_of(lattice_, flow.links())};
     for (const auto& point : history) result.history.push_back({point.time, point.energy_density, point.charge});
@@ -298,6 +319,7 @@ std::size_t flow_points(double time, double step) {
 
 fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
   return guarded(lattice_, [&] {
+    const stops_of_call::part part("gauge fixing", sweep_limit);
     const cpu::fixed_gauge found = cpu::gauge_fixed(
         *state_->links,
         condition == gauge_condition::landau ? plaquette::gauge_condition::landau : plaquette::gauge_condition::coulomb,

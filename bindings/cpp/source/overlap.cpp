@@ -167,6 +167,21 @@ std::vector<double> tolerances_of(const overlap_solver::state& s, int chirality)
   return result;
 }
 
+kernel_modes sought_kernel_modes(overlap_solver::state& s) {
+  mode_search search{.modes = s.options.kernel_modes, .interrupted = stops_of_call::question()};
+  search.progress = [](int cycle, int, double worst) { stops_of_call::note(cycle, worst); };
+  const stops_of_call::part part("modes of H", search.cycles, search.tolerance);
+  return s.solver->lowest_kernel_modes(search);
+}
+
+overlap_modes sought_overlap_modes(overlap_solver::state& s) {
+  overlap_mode_search search{.modes = s.options.modes, .tolerance = s.options.mode_tolerance};
+  search.interrupted = stops_of_call::question();
+  search.progress = [](int cycle, int, double worst, double) { stops_of_call::note(cycle, worst); };
+  const stops_of_call::part part("modes of D", search.cycles, search.tolerance);
+  return s.solver->lowest_overlap_modes(s.sign, search);
+}
+
 kernel_modes given_kernel_modes(overlap_solver::state& s, const given_modes& given) {
   kernel_modes h;
   h.vectors = vectors_of(s, mode_kind::kernel, given);
@@ -236,10 +251,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     const auto turn = turn_on(links.on(), options.device);
     s->solver = open_device(links.on(), options.device)->make_overlap_solver(links.get()->links, settings_of(options));
     s->has_given_kernel = !given.kernel.values.empty();
-    s->h =
-        s->has_given_kernel
-            ? given_kernel_modes(*s, given.kernel)
-            : s->solver->lowest_kernel_modes({.modes = options.kernel_modes, .interrupted = stops_of_call::question()});
+    s->h = s->has_given_kernel ? given_kernel_modes(*s, given.kernel) : sought_kernel_modes(*s);
     stops_of_call::leave();
     if (!s->h.complete)
       throw error(code::no_convergence, "overlap: " + std::to_string(s->h.values.size()) + " of " +
@@ -251,9 +263,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     if (!given.plus.values.empty() || !given.minus.values.empty())
       s->modes = given_overlap_modes(*s, given);
     else if (options.modes > 0)
-      s->modes = s->solver->lowest_overlap_modes(
-          s->sign,
-          {.modes = options.modes, .tolerance = options.mode_tolerance, .interrupted = stops_of_call::question()});
+      s->modes = sought_overlap_modes(*s);
     if (!s->modes.complete)
       throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
     s->setup_seconds = watch.seconds();
@@ -361,17 +371,22 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
     overlap_solve_rule how;
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
-    how.interrupted = stops_of_call::question();
-    const overlap_solutions quarks = solver.solve(state_->sign, state_->modes, b, list, how);
-    stops_of_call::leave();
+    const overlap_solutions quarks = [&] {
+      stopping_rule asks;
+      asks.tolerance = how.tolerance, asks.limit = how.limit;
+      const stops_of_call::solve stops(asks);
+      how.interrupted = asks.interrupted, how.progress = asks.progress;
+      return solver.solve(state_->sign, state_->modes, b, list, how);
+    }();
     const double seconds = solving.seconds();
+    const bool has_stopped = stops_of_call::has_stopped();
     std::vector<propagator> result;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const stopwatch judging;
       const overlap_mass_report& told = quarks.report.masses[i];
       solve_report report;
       report.seconds = seconds / static_cast<double>(list.size());
-      for (int n = 0; n < spin_colours; ++n, stops_of_call::ask()) {
+      for (int n = 0; n < spin_colours; ++n) {
         const auto at = static_cast<std::size_t>(n);
         column_result c{.iterated = told.iterated.at(at),
                         .device = told.residual.at(at),
@@ -379,8 +394,11 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
                         .tolerance = 0.0,
                         .iterations = told.iterations,
                         .passed = false,
-                        .status = told.converged ? "converged" : "iteration limit"};
-        if (wanted.judge) {
+                        .status = told.converged ? "converged"
+                                  : has_stopped  ? stops_of_call::status
+                                                 : "iteration limit"};
+        const auto judge = [&] {
+          stops_of_call::ask();
           const double accuracy = std::clamp(1e-3 * wanted.tolerance, 1e-13, 1e-6);
           c.reference =
               solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
@@ -389,13 +407,15 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
           // excuse for a residual far above what was wanted.
           c.tolerance = wanted.tolerance + std::min(4.0 * accuracy / list[i], wanted.tolerance);
           c.passed = c.reference <= c.tolerance;
-        }
+        };
+        if (wanted.judge && !stops_of_call::unless_stopped(judge)) c.status = stops_of_call::status;
         report.columns.push_back(c);
       }
       report.judging_seconds = judging.seconds();
       result.emplace_back(std::make_shared<const propagator::state>(
           on, from, std::move(report), overlap_propagator(geometry, quarks.x[i], b, list[i], rho)));
     }
+    stops_of_call::keep_results();
     return result;
   });
 }

@@ -94,13 +94,14 @@ struct own_solver::state {
 
   void set_up() {
     const stopwatch watch;
+    const stops_of_call::part setup("multigrid setup");
     require_linear();
     if (options.levels > 1) {
       const lattice_geometry& geometry = on.get()->geometry;
       multigrid_parameters parameters =
           default_multigrid_parameters(geometry.global(), geometry.local(), options.levels);
       parameters.seed = options.seed;
-      parameters.between_parts = [] { stops_of_call::ask(); };
+      parameters.between_parts = [] { stops_of_call::ask_within_a_step(); };
       if (options.null_vectors > 0)
         for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
       hierarchy.emplace(called_library(context, m), parameters);
@@ -140,7 +141,7 @@ struct own_solver::state {
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
     how.guess_is_zero = true;
-    how.interrupted = stops_of_call::question();
+    const stops_of_call::solve stops(how);
     const flexible_gcr_parameters parameters{options.directions, 3};
     for (std::size_t first = 0; first < b.size(); first += static_cast<std::size_t>(options.columns)) {
       const int count =
@@ -148,10 +149,17 @@ struct own_solver::state {
       outer_field source(context, {spins, colours, site_subset::full, count}), solution = like(source);
       for (int n = 0; n < count; ++n) import_column(source, n, b[first + static_cast<std::size_t>(n)]);
       zero(solution);
-      const plaquette::solve_report report =
-          cycle ? flexible_gcr(outer, solution, source, how, *cycle, parameters)
-                : flexible_gcr(outer, solution, source, how, any_operator<outer_field>(as_it_is{}), parameters);
-      stops_of_call::leave();
+      std::optional<plaquette::solve_report> solved;
+      stops_of_call::unless_stopped([&] {
+        solved = cycle ? flexible_gcr(outer, solution, source, how, *cycle, parameters)
+                       : flexible_gcr(outer, solution, source, how, any_operator<outer_field>(as_it_is{}), parameters);
+      });
+      if (!solved) {  // x stays 0
+        result.columns.insert(result.columns.end(), static_cast<std::size_t>(count),
+                              {.iterated = 1.0, .device = 1.0, .reference = nan, .status = stops_of_call::status});
+        continue;
+      }
+      const plaquette::solve_report& report = *solved;
       for (int n = 0; n < count; ++n) {
         const column_report& c = report.columns[static_cast<std::size_t>(n)];
         export_column(x[first + static_cast<std::size_t>(n)], solution, n);
@@ -166,8 +174,14 @@ struct own_solver::state {
     }
     result.seconds = solving.seconds();
     const stopwatch judging;
-    for (std::size_t n = 0; wanted.judge && n < b.size(); ++n) judge(result.columns[n], x[n], b[n], wanted.tolerance);
+    for (std::size_t n = 0; wanted.judge && n < b.size(); ++n)
+      if (!stops_of_call::unless_stopped([&] {
+            stops_of_call::ask();
+            judge(result.columns[n], x[n], b[n], wanted.tolerance);
+          }))
+        result.columns[n].status = stops_of_call::status;
     result.judging_seconds = judging.seconds();
+    stops_of_call::keep_results();
     return result;
   }
 

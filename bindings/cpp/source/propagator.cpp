@@ -17,6 +17,14 @@
 namespace plaquette::api {
 inline namespace v1 {
 
+namespace {
+
+bool is_stopped(const std::vector<column_result>& columns) {
+  return std::ranges::any_of(columns, [](const column_result& c) { return c.status == stops_of_call::status; });
+}
+
+}  // namespace
+
 verdict solve_report::verdict() const {
   api::verdict result;
   result.judged = !columns.empty();
@@ -32,14 +40,16 @@ verdict solve_report::verdict() const {
   result.passed = result.judged && all_passed;
   char numbers[96];
   std::snprintf(numbers, sizeof numbers, "largest residual %.2e, tolerance %.2e", result.worst, result.tolerance);
-  result.text = !result.judged  ? std::string("not judged: no residual was recomputed by the reference operator")
-                : result.passed ? std::string("passed: ") + numbers
-                                : std::string("failed: ") + numbers + " (solver: " + failed + ")";
+  result.text = !result.judged && is_stopped(columns) ? "not judged: the caller's function has ended the call before"
+                : !result.judged ? "not judged: no residual was recomputed by the reference operator"
+                : result.passed  ? std::string("passed: ") + numbers
+                                 : std::string("failed: ") + numbers + " (solver: " + failed + ")";
   return result;
 }
 
 code solve_report::outcome() const {
   if (verdict().passed) return code::success;
+  if (is_stopped(columns)) return code::interrupted;
   const bool stopped = std::ranges::any_of(columns, [](const column_result& c) { return c.status != "converged"; });
   return stopped ? code::no_convergence : code::not_verified;
 }

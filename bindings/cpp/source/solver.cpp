@@ -137,15 +137,22 @@ struct solver::state {
     stopping_rule how;
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
-    how.interrupted = stops_of_call::question();
+    const stops_of_call::solve stops(how);
     for (int first = 0; first < b.count; first += width) {
       const auto turn = turn_on(links.on(), where);
       const int count = std::min(width, b.count - first);
-      std::array<double, 1> unclear{batches->take(b, first, count) ? 0.0 : 1.0};
-      on().comm.maximum(std::span(unclear));
-      if (unclear[0] > 0.0) require_finite();
-      const schur_report report = batches->solve(how);
-      stops_of_call::leave();
+      std::optional<schur_report> solved;
+      stops_of_call::unless_stopped([&] {
+        std::array<double, 1> unclear{batches->take(b, first, count) ? 0.0 : 1.0};
+        on().comm.maximum(std::span(unclear));
+        if (unclear[0] > 0.0) require_finite();
+        solved = batches->solve(how);
+      });
+      if (!solved) {
+        append_zeros(result, count);
+        continue;
+      }
+      const schur_report& report = *solved;
       result.x.push_back({batches->solutions(), count});
       append(result, report, count);
     }
@@ -174,26 +181,35 @@ struct solver::state {
     stopping_rule how;
     how.tolerance = wanted.tolerance;
     how.limit = wanted.iteration_limit;
-    how.interrupted = stops_of_call::question();
+    const stops_of_call::solve stops(how);
     solved_columns solved;
     const std::lock_guard one_at_a_time(busy);
     fields solutions, sources;
     {
       const auto turn = turn_on(links.on(), where);
       const stopwatch solving;
-      const schur_report report = batches->of_vectors().solve(
-          x.change(), *b.numbers, how, {.dagger = system.dagger, .squared = system.squared, .mu = system.mu});
+      std::optional<schur_report> report;
+      stops_of_call::unless_stopped([&] {
+        report = batches->of_vectors().solve(x.change(), *b.numbers, how,
+                                             {.dagger = system.dagger, .squared = system.squared, .mu = system.mu});
+      });
       solved.report.seconds = solving.seconds();
-      stops_of_call::leave();
-      append(solved, report, b.options.columns);
-      if (wanted.judge && b.options.sites == site_set::all) solutions = fields_of(x), sources = fields_of(b);
+      if (report) {
+        append(solved, *report, b.options.columns);
+      } else {
+        x.change().zero();
+        append_stopped(solved, b.options.columns);
+      }
+      if (wanted.judge && b.options.sites == site_set::all && !stops_of_call::has_stopped())
+        solutions = fields_of(x), sources = fields_of(b);
     }
     const stopwatch judging;
     if (!sources.empty()) {
       if (system.dagger) rotate_by_gamma_5(solutions), rotate_by_gamma_5(sources);  // gamma_5 M gamma_5 = M^+
-      judge(solved.report.columns, solutions, sources, wanted.tolerance, solved.updates);
+      judge_unless_stopped(solved.report.columns, solutions, sources, wanted.tolerance, solved.updates);
     }
     solved.report.judging_seconds = judging.seconds();
+    stops_of_call::keep_results();
     if (!system.dagger && b.options.sites == site_set::all) x.report = solved.report;
     return std::move(solved.report);
   }
@@ -206,6 +222,28 @@ struct solver::state {
             plaquette::complex<double>& number = column.at_site(site)(s, c);
             number = {-number.re, -number.im};
           }
+  }
+
+  /// Appends columns of 0, for which the caller left the solver no time.
+  void append_zeros(solved_columns& to, int count) const {
+    plaquette::vectors zeros = library->make_vectors({.columns = count});
+    zeros.zero();
+    to.x.push_back({std::move(zeros).freeze(), count});
+    append_stopped(to, count);
+  }
+  /// Appends how such columns ended.
+  static void append_stopped(solved_columns& to, int count) {
+    to.report.columns.insert(to.report.columns.end(), static_cast<std::size_t>(count),
+                             {.iterated = 1.0, .device = 1.0, .reference = nan, .status = stops_of_call::status});
+    to.updates.insert(to.updates.end(), static_cast<std::size_t>(count), 0);
+  }
+
+  /// Judges columns unless the caller has stopped the call, or does so meanwhile: then those that are left do not pass.
+  void judge_unless_stopped(std::vector<column_result>& columns, std::span<spinor_configuration> x, const fields& b,
+                            double tolerance, const std::vector<std::size_t>& updates) const {
+    if (stops_of_call::unless_stopped([&] { judge(columns, x, b, tolerance, updates); })) return;
+    for (column_result& c : columns)
+      if (!(c.tolerance > 0.0)) c.status = stops_of_call::status;
   }
 
   /// Solves all columns, judges them where that is wanted, and returns them.
@@ -222,8 +260,10 @@ struct solver::state {
     }
     solved.report.seconds += leaving.seconds();
     const stopwatch judging;
-    if (wanted.judge) judge(solved.report.columns, x->with_ghosts(), host_sources(), wanted.tolerance, solved.updates);
+    if (wanted.judge && !stops_of_call::has_stopped())
+      judge_unless_stopped(solved.report.columns, x->with_ghosts(), host_sources(), wanted.tolerance, solved.updates);
     solved.report.judging_seconds = judging.seconds();
+    stops_of_call::keep_results();
     return propagator(std::make_shared<const propagator::state>(links.on(), from, std::move(solved.report), x));
   }
 
@@ -297,7 +337,10 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
                                      [&] { return std::move(b); });
     if (through.verdict().passed) return quark;
     solve_report report = quark.report();
-    for (column_result& c : report.columns) c.passed = false, c.status = "made of a propagator that did not pass";
+    for (column_result& c : report.columns) {
+      c.passed = false;
+      if (c.status != stops_of_call::status) c.status = "made of a propagator that did not pass";
+    }
     return propagator(
         std::make_shared<const propagator::state>(on, through.from(), std::move(report), quark.get()->solved));
   });
@@ -350,7 +393,8 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
     const stopwatch leaving;
     solution_columns found(on, state_->where, std::move(solved.x));
     fields sources;
-    if (wanted.judge) {  // before the solutions are written: the caller may have given one array for both
+    const bool is_judged = wanted.judge && !stops_of_call::has_stopped();
+    if (is_judged) {  // before the solutions are written: the caller may have given one array for both
       if (from.is_in_place()) from.copy_to_host();
       sources.assign(static_cast<std::size_t>(columns), spinor_configuration(on.get()->geometry));
       for (int n = 0; n < columns; ++n) take_spinor(sources[static_cast<std::size_t>(n)], from.get(), n, layout);
@@ -360,8 +404,10 @@ solve_report solver::solve(std::span<double> x, std::span<const double> b, int c
     solve_report report = std::move(solved.report);
     report.seconds += leaving.seconds();
     const stopwatch judging;
-    if (wanted.judge) state_->judge(report.columns, found.with_ghosts(), sources, wanted.tolerance, solved.updates);
+    if (is_judged)
+      state_->judge_unless_stopped(report.columns, found.with_ghosts(), sources, wanted.tolerance, solved.updates);
     report.judging_seconds = judging.seconds();
+    stops_of_call::keep_results();
     return report;
   });
 }
@@ -384,6 +430,7 @@ void solver::follow(const gauge_field& links) {
   guarded(state_->links.on(), [&] {
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on(state_->links.on(), state_->where);
+    stops_of_call::keep_results();  // half of a move would leave a solver of no links
     state_->links.follow(links, [&](const gauge_configuration& now) {
       state_->batches->of_vectors().follow(*state_->library->import_links(now));
     });
@@ -422,7 +469,7 @@ multigrid_parameters parameters_of(const multigrid_options& options, const plaqu
                 "multigrid: expected 0 to 128 null vectors, found " + std::to_string(options.null_vectors));
   multigrid_parameters parameters = on.default_parameters(options.levels);
   parameters.seed = options.seed;
-  parameters.between_parts = [] { stops_of_call::ask(); };
+  parameters.between_parts = [] { stops_of_call::ask_within_a_step(); };
   if (options.null_vectors > 0)
     for (coarsening& c : parameters.coarsenings) c.vectors = options.null_vectors;
   return parameters;
@@ -444,6 +491,7 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     settings.cycle_precision = !options.half_cycle   ? library->default_cycle_precision()
                                : *options.half_cycle ? plaquette::precision::half
                                                      : plaquette::precision::single;
+    const stops_of_call::part setup("multigrid setup");
     const multigrid_parameters parameters = parameters_of(options, *library);
     auto made = library->make_multigrid_solver(links.get()->links, settings);
     made->set_up(parameters);
@@ -525,6 +573,7 @@ void dirac_operator::follow(const gauge_field& links) {
   guarded(state_->links.on(), [&] {
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on_vectors(state_->links.on(), state_->where);
+    stops_of_call::keep_results();  // as of solvers
     state_->links.follow(links, [&](const gauge_configuration& now) {
       const auto on_device = state_->library->import_links(now);
       state_->solver->follow(*on_device);

@@ -19,6 +19,7 @@
 #include "common/mesh/gmsh_file.hpp"
 #include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
+#include "common/stopwatch.hpp"
 #include "cpu_ref/dg/textbook.hpp"
 
 namespace plaquette::api {
@@ -41,6 +42,12 @@ auto working(Work&& work) {
     const threads_of_call threads(0);
     return work();
   });
+}
+
+/// Does the same, until the caller's functions end it. Collective.
+template <class Work>
+auto working(const communicator& ranks, Work&& work) {
+  return working([&] { return stoppable(ranks, work); });
 }
 
 void require_options(const wave_options& options) {
@@ -322,19 +329,46 @@ void require_stable(wave_solver::state& s, double dt) {
 
 }  // namespace
 
+namespace {
+
+/// Does steps, and asks between them whether to go on: after one, two, four, ... as long as these take a tenth of a
+/// second at most on all ranks.
+void advance_stoppably(dg_solver& solver, const communicator& ranks, std::int64_t steps, double dt) {
+  constexpr double most_seconds = 0.1;
+  std::int64_t at_once = 1;
+  for (std::int64_t done = 0; done < steps;) {
+    const std::int64_t now = std::min(at_once, steps - done);
+    const stopwatch advancing;
+    solver.advance(now, dt);
+    done += now;
+    stops_of_call::note(done);
+    stops_of_call::ask();
+    std::array<double, 1> seconds{advancing.seconds()};
+    ranks.maximum(std::span(seconds));
+    if (seconds[0] < 0.5 * most_seconds)
+      at_once *= 2;
+    else if (seconds[0] > most_seconds)
+      at_once = std::max<std::int64_t>(1, at_once / 2);
+  }
+}
+
+}  // namespace
+
 verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
-  return working([&] {
+  return working(state_->domain.comm, [&] {
     if (steps < 1 || !(std::isfinite(dt) && dt > 0.0))
       throw error(code::unusable_input, "waves: expected at least one step of a length above 0");
     const std::lock_guard one_at_a_time(state_->busy);
     dg_solver& solver = *state_->solver;
     require_stable(*state_, dt);
+    const communicator& ranks = state_->domain.comm;
+    const stops_of_call::part part("steps of waves", steps);
     if (!judge) {
-      solver.advance(steps, dt);
+      advance_stoppably(solver, ranks, steps, dt);
       return verdict{.text = "not judged: the last step was not repeated"};
     }
     const std::vector<double> energies_before = solver.energy();
-    if (steps > 1) solver.advance(steps - 1, dt);
+    if (steps > 1) advance_stoppably(solver, ranks, steps - 1, dt);
     std::vector<double> begin(static_cast<std::size_t>(size())), end(begin);
     solver.get_state(begin);
     const double time = solver.time();

@@ -20,18 +20,17 @@ from __future__ import annotations
 import ctypes
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
 import numpy as np
 
 from . import _c, _values
 from ._arrays import DeviceArray, Given, given
-from ._c import PlaquetteError
+from ._c import PlaquetteError, Progress
 
 __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", "Lattice", "Modes", "Overlap",
-           "PlaquetteError", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves", "even_odd",
-           "has_gpu", "krylov",
-           "multigrid", "stop_function", "version"]
+           "PlaquetteError", "Progress", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves",
+           "even_odd", "has_gpu", "krylov", "multigrid", "stop_function", "version"]
 
 _DEVICES = {"cpu": 0, "gpu": 1}
 _PRECISIONS = {"double": 0, "single": 1, "half": 2}
@@ -57,10 +56,16 @@ def has_gpu() -> bool:
 
 
 def stop_function(goes_on: Callable[[], Any] | None) -> None:
-    """Sets a function that calls of this thread ask while they work, fifty times a second at most; None: none. Where it
-    returns what is false the call raises PlaquetteError of code 6, and what it raises leaves the call. Signals need none:
-    what their handlers raise, as KeyboardInterrupt, ends a call of the main thread. With several ranks all of them stop."""
+    """Sets a function that calls of this thread ask while they work, fifty times a second at most; None: none. It returns
+    what is false to end the call. A solve then returns the best solution so far, with a verdict of code 6; Waves keep the
+    state of the last step; other calls raise PlaquetteError of code 6. What the function raises leaves the call. Signals
+    need none: what their handlers raise, as KeyboardInterrupt, ends a call of the main thread. What leaves a solve has the
+    best solution so far as its attribute `result`. With several ranks all of them stop."""
     _c.stop_function(goes_on)
+
+
+# What calls tell how far they are. It is called as a stop function is, and returns what is true to end the call.
+_Told = Optional[Callable[[Progress], Any]]
 
 
 _choice = _values.choice
@@ -462,15 +467,16 @@ class Gauge(_Object):
         _c.call("plaquette_gauge_smear", ctypes.byref(handle), self._handle, ctypes.byref(how))
         return self._made(handle)
 
-    def flow(self, time: float, step: float = 0.02) -> "Flow":
+    def flow(self, time: float, step: float = 0.02, progress: _Told = None) -> "Flow":
         """Returns the gradient flow up to a time; the last step may be shorter. (arXiv:1006.4518)"""
         time, step = _values.real(time, "time"), _values.real(step, "step")
         points, t0, handle = ctypes.c_size_t(), ctypes.c_double(), _c.Gauge()
         rows = int(np.ceil(time / step * (1.0 - 1e-12))) + 1 if _values.is_finite_size(time, step) else 1
         history = np.empty((rows, 3))
-        _c.call("plaquette_gauge_flow", ctypes.byref(handle), self._handle, time, step,
-                history.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), history.size, ctypes.byref(points),
-                ctypes.byref(t0))
+        with _c.telling(progress):
+            _c.call("plaquette_gauge_flow", ctypes.byref(handle), self._handle, time, step,
+                    history.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), history.size, ctypes.byref(points),
+                    ctypes.byref(t0))
         return Flow(*history.T, None if np.isnan(t0.value) else t0.value, self._made(handle))
 
     def fixed(self, condition: str = "landau", tolerance: float = 1e-12, sweep_limit: int = 10000) -> "FixedGauge":
@@ -810,18 +816,19 @@ class Solver(_Object):
         _c.call("plaquette_solver_follow", self._handle, _values.instance(links, Gauge, "links")._handle)
 
     def solve(self, source: Source, tolerance: float = 1e-10, iteration_limit: int = 10000,
-              judge: bool = True) -> Propagator:
-        """Returns the propagator of a source."""
+              judge: bool = True, progress: _Told = None) -> Propagator:
+        """Returns the propagator of a source. `progress` is told how far the solve is, and stops it by what is true."""
         rule = ctypes.byref(_rule(tolerance, iteration_limit, judge))
         what = ctypes.byref(_source(source))
-        if source.links is not None:
-            return self._propagator("plaquette_propagator_solve_smeared", what, source.links._handle, rule)
-        return self._propagator("plaquette_propagator_solve", what, rule)
+        with _c.telling(progress):
+            if source.links is not None:
+                return self._propagator("plaquette_propagator_solve_smeared", what, source.links._handle, rule)
+            return self._propagator("plaquette_propagator_solve", what, rule)
 
     def _propagator(self, function: str, *arguments: Any) -> Propagator:
         handle, results = _c.Propagator(), (_c.Result * 12)()
-        code = _c.call(function, ctypes.byref(handle), self._handle, *arguments, results, numbers_are_there=True)
-        return Propagator(self.lattice, handle, Verdict._of(results, code))
+        return _c.solved(function, ctypes.byref(handle), self._handle, *arguments, results, result=lambda code: Propagator(
+            self.lattice, handle, Verdict._of(results, code)) if handle.key else None)
 
     def judged(self, quark: Propagator, source: Source, tolerance: float = 1e-10) -> Propagator:
         """Returns a propagator, as one that was read, with the verdict of the reference operator for this source."""
@@ -832,22 +839,25 @@ class Solver(_Object):
         return self._propagator("plaquette_propagator_judge", quark._handle, what, rule)
 
     def sequential(self, through: Propagator, meson: int, time: int, momentum: Sequence[int] = (0, 0, 0),
-                   tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True) -> Propagator:
+                   tolerance: float = 1e-10, iteration_limit: int = 10000, judge: bool = True,
+                   progress: _Told = None) -> Propagator:
         """Returns the propagator of the source e^(ipx) Gamma S(x) on a time slice, S another propagator."""
-        return self._propagator("plaquette_propagator_sequential",
-                                _values.instance(through, Propagator, "through")._handle, _values.whole(meson, "meson"),
-                                _values.whole(time, "time"), _ints(momentum, 3, "momentum"),
-                                ctypes.byref(_rule(tolerance, iteration_limit, judge)))
+        with _c.telling(progress):
+            return self._propagator("plaquette_propagator_sequential",
+                                    _values.instance(through, Propagator, "through")._handle,
+                                    _values.whole(meson, "meson"), _values.whole(time, "time"),
+                                    _ints(momentum, 3, "momentum"),
+                                    ctypes.byref(_rule(tolerance, iteration_limit, judge)))
 
     def solve_for(self, b: Any, axes: str | None = None, x: Any = None, tolerance: float = 1e-10,
                   iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi",
-                  places: Any = None) -> Solution:
+                  places: Any = None, progress: _Told = None) -> Solution:
         """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others. Where b is on a
         GPU, so is x. See Gauge for places. Where b is complex64, on the host, so is x: its verdict is that before rounding."""
         right = given(b, "right-hand sides")
         if right.dtype == np.complex64 and not right.on_device:
             return self._solve_for_single(right.keeps, x, axes=axes, tolerance=tolerance, iteration_limit=iteration_limit,
-                                          judge=judge, basis=basis, places=places)
+                                          judge=judge, basis=basis, places=places, progress=progress)
         if axes is None:
             axes = "n" * (right.ndim == (4 if places is not None else 7)) + ("psc" if places is not None else "tzyxsc")
         axes = _values.letters(axes)
@@ -867,23 +877,34 @@ class Solver(_Object):
                                            places=places)
         to, _, _ = _spinors(left, self.lattice, axes, basis, columns, "solutions", True, places)
         results = (_c.Result * (columns or 1))()
-        code = _c.call("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
-                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, numbers_are_there=True)
-        return Solution(x, Verdict._of(results, code))
+        results[0].iterations = -1  # stays where x is not written
+        with _c.telling(progress):
+            return _c.solved("plaquette_solve", self._handle, to, address, length, columns or 1, ctypes.byref(layout),
+                             ctypes.byref(_rule(tolerance, iteration_limit, judge)), results, result=lambda code: Solution(
+                                 x, Verdict._of(results, code)) if results[0].iterations >= 0 else None)
 
     def _solve_for_single(self, b: np.ndarray, x: Any, **options: Any) -> Solution:
         to = None if x is None else given(x, "x")
         if to is not None and (to.shape != b.shape or to.dtype != np.complex64 or to.on_device or not to.writeable):
             raise PlaquetteError(_c.UNUSABLE_INPUT, f"x: expected an array of shape {b.shape} and type complex64 on the host, "
                                  f"as b, that can be written, found {to.shape} and {to.dtype}")
-        found = self.solve_for(b.astype(np.complex128), **options)
-        if x is None:
-            return Solution(found.x.astype(np.complex64), found.verdict)
-        x[...] = found.x
-        return Solution(x, found.verdict)
+
+        def rounded(found: Solution) -> Solution:
+            if x is None:
+                return Solution(found.x.astype(np.complex64), found.verdict)
+            x[...] = found.x
+            return Solution(x, found.verdict)
+
+        try:
+            return rounded(self.solve_for(b.astype(np.complex128), **options))
+        except BaseException as raised:
+            if getattr(raised, "result", None) is not None:  # a solve that was stopped
+                setattr(raised, "result", rounded(getattr(raised, "result")))
+            raise
 
     def solve_vectors(self, b: Vectors, x: Vectors | None = None, tolerance: float = 1e-10, iteration_limit: int = 10000,
-                      judge: bool = True, *, dagger: bool = False, squared: bool = False, mu: Any = None) -> Solution:
+                      judge: bool = True, *, dagger: bool = False, squared: bool = False, mu: Any = None,
+                      progress: _Told = None) -> Solution:
         """Solves M x = b, or M^+ x = b with `dagger`, for vectors in the precision of the solutions. On even sites it solves,
         by krylov, (Mhat + i mu gamma_5) x = b, its adjoint, or with `squared` (Mhat^+ Mhat + mu^2) x = b; these are not
         judged. Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe; mu is one number or one a column."""
@@ -892,10 +913,11 @@ class Solver(_Object):
         system = _c.VectorSystem(dagger=_values.flag(dagger, "dagger"), squared=_values.flag(squared, "squared"),
                                  mu_count=count, mu=numbers)
         results = (_c.Result * b.columns)()
-        code = _c.call("plaquette_solve_vectors", self._handle, x._handle, b._handle,
-                       ctypes.byref(_rule(tolerance, iteration_limit, judge)), ctypes.byref(system), results,
-                       numbers_are_there=True)
-        return Solution(x, Verdict._of(results, code))
+        results[0].iterations = -1  # stays where x is not there
+        with _c.telling(progress):
+            return _c.solved("plaquette_solve_vectors", self._handle, x._handle, b._handle,
+                             ctypes.byref(_rule(tolerance, iteration_limit, judge)), ctypes.byref(system), results,
+                             result=lambda code: Solution(x, Verdict._of(results, code)) if results[0].iterations >= 0 else None)
 
     def as_linear_operator(self, tolerance: float = 1e-10) -> Any:
         """Returns M^-1 as a scipy.sparse.linalg.LinearOperator on dense vectors [t][z][y][x][s][c]. Raises where a solve
@@ -945,7 +967,7 @@ def multigrid(links: Gauge, mass: float | None = None, csw: float = 0.0, *, kapp
               csw_temporal: float | None = None, anisotropy: float = 1.0, nu: float = 1.0,
               boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu", levels: int = 3,
               null_vectors: int = 0, tune: bool | None = None, half_cycle: bool | None = None, columns: int = 12,
-              seed: int = 1) -> Solver:
+              seed: int = 1, progress: _Told = None) -> Solver:
     """Returns adaptive multigrid, set up. Give mass or kappa. None for tune and half_cycle: as is best for the device (True on a
     GPU)."""
     action = _action(mass, kappa, csw, csw_temporal, anisotropy, nu, boundary_phase)
@@ -954,8 +976,9 @@ def multigrid(links: Gauge, mass: float | None = None, csw: float = 0.0, *, kapp
                                   tune=_tristate(tune, "tune"), half_cycle=_tristate(half_cycle, "half_cycle"),
                                   columns=_values.whole(columns, "columns"), seed=_values.seed(seed))
     handle = _c.Solver()
-    _c.call("plaquette_multigrid_create", ctypes.byref(handle), _values.instance(links, Gauge, "links")._handle, ctypes.byref(action),
-            ctypes.byref(options))
+    with _c.telling(progress):
+        _c.call("plaquette_multigrid_create", ctypes.byref(handle), _values.instance(links, Gauge, "links")._handle,
+                ctypes.byref(action), ctypes.byref(options))
     return Solver(links, handle)
 
 
@@ -1050,7 +1073,7 @@ class Overlap(_Object):
 
     def __init__(self, links: Gauge, rho: float = 1.4, kernel_modes: int = 8, modes: int = 4, *,
                  mode_tolerance: float = 1e-6, boundary_phase: Sequence[complex] = (1, 1, 1, -1), device: str = "cpu",
-                 seed: int = 1, given: Mapping[str, Modes] | None = None):
+                 seed: int = 1, given: Mapping[str, Modes] | None = None, progress: _Told = None):
         self.lattice = _values.instance(links, Gauge, "links").lattice
         self._handle = _c.Overlap()
         for kind, modes_of in (given or {}).items():
@@ -1063,8 +1086,9 @@ class Overlap(_Object):
                                     modes=_values.whole(modes, "modes"), rho=_values.real(rho, "rho"),
                                     mode_tolerance=_values.real(mode_tolerance, "mode_tolerance"),
                                     boundary_phase=_pairs(boundary_phase), seed=_values.seed(seed))
-        _c.call("plaquette_overlap_create_with_modes", ctypes.byref(self._handle), links._handle, ctypes.byref(options),
-                *(ctypes.byref(part[0]) for part in parts))
+        with _c.telling(progress):
+            _c.call("plaquette_overlap_create_with_modes", ctypes.byref(self._handle), links._handle,
+                    ctypes.byref(options), *(ctypes.byref(part[0]) for part in parts))
 
     def modes(self, kind: str = "h") -> Modes:
         """Returns the modes of H (h), or of D^+ D in one chirality (plus, minus)."""
@@ -1087,19 +1111,25 @@ class Overlap(_Object):
         return index.value
 
     def solve(self, source: Source, masses: Sequence[float], tolerance: float = 1e-10, iteration_limit: int = 3000,
-              judge: bool = True) -> list[Propagator]:
+              judge: bool = True, progress: _Told = None) -> list[Propagator]:
         """Returns a propagator for each mass; masses ascend."""
         _refuse_links_of(_values.instance(source, Source, "source"))
         masses = _values.several(masses, None, "masses", _values.real)
         handles = (_c.Propagator * len(masses))()
-        _c.call("plaquette_overlap_solve", handles, self._handle, ctypes.byref(_source(source)),
-                (ctypes.c_double * len(masses))(*masses), len(masses),
-                ctypes.byref(_rule(tolerance, iteration_limit, judge)), numbers_are_there=True)
+        with _c.telling(progress):
+            return _c.solved("plaquette_overlap_solve", handles, self._handle, ctypes.byref(_source(source)),
+                             (ctypes.c_double * len(masses))(*masses), len(masses),
+                             ctypes.byref(_rule(tolerance, iteration_limit, judge)),
+                             result=lambda code: self._propagators(handles, code) if handles[0].key else None)
+
+    def _propagators(self, handles: Any, code: int) -> list[Propagator]:
         quarks = []
         for handle in handles:
             own, results = _c.Propagator(handle.key), (_c.Result * 12)()
-            code = _c.call("plaquette_propagator_results", own, results, numbers_are_there=True)
-            quarks.append(Propagator(self.lattice, own, Verdict._of(results, code)))
+            of_this = _c.call("plaquette_propagator_results", own, results, numbers_are_there=True)
+            if of_this == _c.NO_CONVERGENCE and code == _c.INTERRUPTED:
+                of_this = code
+            quarks.append(Propagator(self.lattice, own, Verdict._of(results, of_this)))
         return quarks
 
 
@@ -1216,12 +1246,15 @@ class Waves(_Object):
         _c.call("plaquette_waves_get_state", self._handle, out.ctypes.data, out.size)
         return out
 
-    def advance(self, steps: int = 1, dt: float | None = None, judge: bool = True) -> Verdict:
+    def advance(self, steps: int = 1, dt: float | None = None, judge: bool = True, progress: _Told = None) -> Verdict:
         """Does time steps, of `stable_step` by default. The last one is repeated by the textbook solver of the CPU, and
-        no column's energy may grow. A dt that is not stable on this mesh is refused."""
+        no column's energy may grow. A dt that is not stable on this mesh is refused. A call that is stopped raises, and
+        leaves the state of the last step that was done: `time` says which."""
         two = (ctypes.c_double * 2)()
-        code = _c.call("plaquette_waves_advance", self._handle, _values.whole(steps, "steps", -2**63, 2**63 - 1),
-                       self.stable_step if dt is None else _values.real(dt, "dt"), _values.flag(judge, "judge"), two, numbers_are_there=True)
+        with _c.telling(progress):
+            code = _c.call("plaquette_waves_advance", self._handle, _values.whole(steps, "steps", -2**63, 2**63 - 1),
+                           self.stable_step if dt is None else _values.real(dt, "dt"), _values.flag(judge, "judge"), two,
+                           numbers_are_there=True)
         failed = _c.library.plaquette_last_message().decode() if code else ""
         return Verdict(code == 0, two[0], two[1], code, (), failed or
                        f"passed, last step against the textbook {two[0]:.2e}, tolerance {two[1]:.2e}")

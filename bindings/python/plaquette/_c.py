@@ -2,13 +2,15 @@
 """plaquette.h by ctypes: structures, functions, and errors as exceptions."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import glob
 import os
 import sys
 import threading
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any, Callable
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, TypeVar
 
 ABI = 1
 SUCCESS, NOT_VERIFIED, UNUSABLE_INPUT, NO_CONVERGENCE, INTERRUPTED = 0, 1, 2, 3, 6
@@ -204,6 +206,7 @@ _declare("plaquette_abi")
 _declare("plaquette_has_gpu")
 _StopFunction = ctypes.CFUNCTYPE(c_int, c_void_p)
 _declare("plaquette_stop_function", c_void_p, c_void_p)
+_declare("plaquette_progress_function", c_void_p, c_void_p)
 for _kind, _type in (("lattice", Lattice), ("gauge", Gauge), ("solver", Solver), ("operator", Operator),
                      ("overlap", Overlap), ("propagator", Propagator), ("device_memory", DeviceMemory),
                      ("vectors", Vectors), ("waves", Waves)):
@@ -300,9 +303,28 @@ def text_of(code: int) -> str:
     return library.plaquette_error_text(code).decode()
 
 
+class _Reached(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("what", c_char_p), ("step", c_int64), ("limit", c_int64), ("residual", c_double),
+                ("tolerance", c_double), ("seconds", c_double)]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a call has come. `what` is the part of the call: "solve", "multigrid setup", "modes of H", "steps of waves",
+    ... `step` counts iterations, cycles of a search or steps; `limit` is the most of them, 0 if not known. `residual` is
+    the largest of all columns or modes, NaN if not known; `tolerance` is what it shall meet, 0 if there is none."""
+    what: str
+    step: int
+    limit: int
+    residual: float
+    tolerance: float
+    seconds: float
+
+
 class _Thread(threading.local):
     """What calls of a thread ask, and what that raised."""
     goes_on: Callable[[], Any] | None = None
+    progress: Callable[[Progress], Any] | None = None
     raised: BaseException | None = None
     is_asked = False
 
@@ -325,6 +347,39 @@ def _goes_on(data: Any) -> int:
 _asked = _StopFunction(_goes_on)
 
 
+def _stops(reached: Any, data: Any) -> int:
+    """Tells the progress function how far a call is. What that raises ends the call, as in _goes_on."""
+    try:
+        if _thread.raised is not None:
+            return 1
+        at = reached.contents
+        return 1 if _thread.progress is not None and _thread.progress(Progress(
+            at.what.decode(), at.step, at.limit, at.residual, at.tolerance, at.seconds)) else 0
+    except BaseException as raised:  # pylint: disable=broad-except
+        _thread.raised = raised
+        return 1
+
+
+_told = ctypes.CFUNCTYPE(c_int, POINTER(_Reached), c_void_p)(_stops)
+
+
+@contextlib.contextmanager
+def telling(progress: Callable[[Progress], Any] | None) -> Iterator[None]:
+    """Lets calls of this thread tell a function how far they are; None: as before."""
+    if progress is not None and not callable(progress):
+        raise PlaquetteError(UNUSABLE_INPUT, f"progress: expected a function to call, found {progress!r}")
+    before = _thread.progress
+    if progress is not None:
+        _thread.progress = progress
+        library.plaquette_progress_function(ctypes.cast(_told, c_void_p), None)
+    try:
+        yield
+    finally:
+        _thread.progress = before
+        if before is None:
+            library.plaquette_progress_function(None, None)
+
+
 def stop_function(goes_on: Callable[[], Any] | None) -> None:
     """Sets the function that calls of this thread ask while they work; see plaquette.stop_function."""
     if goes_on is not None and not callable(goes_on):
@@ -332,8 +387,8 @@ def stop_function(goes_on: Callable[[], Any] | None) -> None:
     _thread.goes_on = goes_on
 
 
-def _stoppable(function: Any, arguments: tuple[Any, ...]) -> int:
-    """Calls a function of the library that asks _goes_on, and raises what that has met."""
+def _stoppable(function: Any, arguments: tuple[Any, ...]) -> tuple[int, BaseException | None]:
+    """Calls a function of the library that asks _goes_on. Returns its code, and what that has met."""
     is_main = threading.current_thread() is threading.main_thread()
     if (is_main or _thread.goes_on is not None) and not _thread.is_asked:
         library.plaquette_stop_function(ctypes.cast(_asked, c_void_p), None)
@@ -344,7 +399,7 @@ def _stoppable(function: Any, arguments: tuple[Any, ...]) -> int:
         before = sys.unraisablehook
 
         def keep(met: Any) -> None:
-            if met.object is _goes_on or "ctypes callback" in (met.err_msg or ""):
+            if met.object in (_goes_on, _stops) or "ctypes callback" in (met.err_msg or ""):
                 _thread.raised = met.exc_value
             else:
                 before(met)
@@ -355,15 +410,33 @@ def _stoppable(function: Any, arguments: tuple[Any, ...]) -> int:
         finally:
             sys.unraisablehook = before
     raised, _thread.raised = _thread.raised, None
-    if raised is not None:
-        raise raised
-    return code
+    return code, raised
 
 
 def call(name: str, *arguments: Any, numbers_are_there: bool = False) -> int:
     """Calls a function and returns its code. Raises where it failed; but a result that did not pass is returned where
     its numbers are there. What a handler of a signal, as of Ctrl-C, or the stop function raises ends the call."""
-    code = _stoppable(getattr(library, name), arguments)
+    code, raised = _stoppable(getattr(library, name), arguments)
+    if raised is not None:
+        raise raised
     if code == SUCCESS or (numbers_are_there and code in (NOT_VERIFIED, NO_CONVERGENCE)):
         return code
     raise PlaquetteError(code, library.plaquette_last_message().decode())
+
+
+_Made = TypeVar("_Made")
+
+
+def solved(name: str, *arguments: Any, result: Callable[[int], _Made | None]) -> _Made:
+    """Calls a function that returns what it has when it is stopped. What a handler of a signal, the stop function or the
+    progress function raises takes that with it, as its attribute `result`.
+    \param result  makes it of the code; None if the numbers are not there"""
+    code, raised = _stoppable(getattr(library, name), arguments)
+    message = library.plaquette_last_message().decode() if code else ""
+    made = result(code) if code in (SUCCESS, NOT_VERIFIED, NO_CONVERGENCE, INTERRUPTED) else None
+    if raised is not None:
+        setattr(raised, "result", made)
+        raise raised
+    if made is None:
+        raise PlaquetteError(code, message)
+    return made
