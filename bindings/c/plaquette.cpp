@@ -825,6 +825,29 @@ int plaquette_nucleon(plaquette_propagator propagator, int parity, const int mom
   });
 }
 
+int plaquette_from_source(plaquette_propagator propagator, int direction, double* correlator, size_t length) {
+  return answer([&] {
+    const auto quark = object_of(propagator);
+    there(correlator, "correlator");
+    const auto extent = static_cast<std::size_t>(quark->on().extents()[choice<std::size_t>(direction, 4, "direction")]);
+    if (length != extent && length != 2 * extent)
+      refuse("correlator: expected " + std::to_string(extent) + " numbers or pairs, found " + std::to_string(length) +
+             " doubles");
+    if (length == extent) {
+      std::ranges::copy(quark->from_source(std::vector<double>(correlator, correlator + length), direction),
+                        correlator);
+      return api::code::success;
+    }
+    std::vector<std::complex<double>> pairs;
+    for (std::size_t t = 0; t < extent; ++t) pairs.emplace_back(correlator[2 * t], correlator[2 * t + 1]);
+    for (const std::complex<double>& number : quark->from_source(std::move(pairs), direction)) {
+      *correlator++ = number.real();
+      *correlator++ = number.imag();
+    }
+    return api::code::success;
+  });
+}
+
 int plaquette_propagator_solve_smeared(plaquette_propagator* propagator, plaquette_solver solver,
                                        const plaquette_source* source, plaquette_gauge smearing_links,
                                        const plaquette_rule* rule, plaquette_result* results) {

@@ -407,6 +407,12 @@ PLAQUETTE_PUBLIC int plaquette_meson_along(plaquette_propagator propagator, int 
 /** Computes the proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
 PLAQUETTE_PUBLIC int plaquette_nucleon(plaquette_propagator propagator, int parity, const int momentum[3],
                                        double* correlator, size_t length);
+/** Rotates a correlator along `direction`, of one number a place or of pairs, such that it begins at the source: number t becomes
+   that of time t + t_source, around the lattice. Refuses propagators whose source is not known: of a file, or of vectors that
+   were not solved for one. A nucleon that has crossed the antiperiodic boundary (at the last t_source times) has the opposite
+   sign, of three quarks. */
+PLAQUETTE_PUBLIC int plaquette_from_source(plaquette_propagator propagator, int direction, double* correlator,
+                                           size_t length);
 /** Makes a propagator whose sink is smeared as Gaussian sources are, with hops of these links. */
 PLAQUETTE_PUBLIC int plaquette_propagator_smear(plaquette_propagator* smeared, plaquette_propagator propagator,
                                                 plaquette_gauge links, double radius, int steps);

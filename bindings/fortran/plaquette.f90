@@ -374,6 +374,14 @@ module plaquette
       complex(c_double_complex), intent(out) :: correlator(*)
       integer(c_size_t), value :: length
     end function
+    ! correlator: c_loc of real or of complex numbers; length counts the reals.
+    integer(c_int) function plaquette_from_source(propagator, direction, correlator, length) bind(c)
+      import
+      type(plaquette_propagator), value :: propagator
+      integer(c_int), value :: direction
+      type(c_ptr), value :: correlator
+      integer(c_size_t), value :: length
+    end function
     integer(c_int) function plaquette_propagator_sequential(propagator, solver, through, meson, time, momentum, rule, &
         results) bind(c)
       import

@@ -489,10 +489,27 @@ static void vectors(plaquette_lattice lattice, plaquette_gauge gauge) {
     if (pion[t] != expected[t]) ++failures, fprintf(stderr, "vectors: another pion\n");
   for (int n = 0; n < 12; ++n)
     if (!results[n].passed) ++failures, fprintf(stderr, "vectors: column %d did not pass\n", n);
+  OK(plaquette_propagator_free(&other));
+  source.position[3] = 1;
+  OK(plaquette_propagator_solve(&other, solver, &source, NULL, NULL));
+  OK(plaquette_pion(other, pion, 4));
+  memcpy(expected, pion, sizeof pion);
+  OK(plaquette_from_source(other, 3, pion, 4));
+  for (int t = 0; t < 4; ++t)
+    if (pion[t] != expected[(t + 1) % 4]) ++failures, fprintf(stderr, "a correlator does not begin at its source\n");
+  double pairs[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  OK(plaquette_from_source(other, 3, pairs, 8));
+  if (pairs[0] != 2 || pairs[1] != 3 || pairs[7] != 1) ++failures, fprintf(stderr, "pairs do not begin at their source\n");
+  REFUSED(plaquette_from_source(other, 3, pion, 3), "expected 4 numbers");
+  REFUSED(plaquette_from_source(other, 4, pion, 4), "direction");
+  REFUSED(plaquette_from_source(other, 3, NULL, 4), "null");
+  OK(plaquette_pion(quark, expected, 4));
+  source.position[3] = 0;
   OK(plaquette_vectors_scale(x, half, 1));
   OK(plaquette_propagator_free(&quark));
   OK(plaquette_propagator_of_vectors(&quark, x));
   EXPECT(plaquette_pion(quark, pion, 4), PLAQUETTE_NOT_VERIFIED, "not judged");
+  REFUSED(plaquette_from_source(quark, 3, pion, 4), "source is known");
   if (fabs(pion[1] / expected[1] - 0.25) > 1e-14) ++failures, fprintf(stderr, "vectors: were not scaled\n");
 
   /* M x by the operator, from an array and back. */

@@ -200,7 +200,8 @@ contains
     type(plaquette_vector_system) :: system
     type(plaquette_operator_form) :: form
     type(plaquette_propagator) :: of_vectors
-    real(c_double) :: found(8), squares(12)
+    real(c_double), target :: found(8)
+    real(c_double) :: squares(12)
     real(c_double), target :: mu(2)
     complex(c_double_complex) :: products(12)
     complex(c_double_complex), parameter :: minus = (-1.0_c_double, 0.0_c_double)
@@ -212,6 +213,8 @@ contains
     call check(plaquette_propagator_of_vectors(of_vectors, x))
     call check(plaquette_pion(of_vectors, found, 8_c_size_t))
     call require(all(found == correlator), 'the pion of vectors has the same bits')
+    call check(plaquette_from_source(of_vectors, 3, c_loc(found), 8_c_size_t))
+    call require(all(found == correlator), 'a source at time 0 rotates nothing')
     call check(plaquette_vectors_write(x, columns, 2 * size(columns, kind=c_size_t), spinors))
     call require(abs(sum(abs(columns)**2) / sum(correlator) - 1) < 1e-13_c_double, 'the array has their numbers')
     call check(plaquette_vectors_read(x, columns, 2 * size(columns, kind=c_size_t), spinors))

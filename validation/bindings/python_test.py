@@ -203,6 +203,33 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(plaquette.PlaquetteError, "finite"):
             self.solver.solve_for(b * np.float32(np.nan))
 
+    def test_correlators_begin_at_the_source(self):
+        unit = np.tile(np.eye(3, dtype=complex), (*self.array.shape[:-2], 1, 1))
+        solver = plaquette.krylov(plaquette.Gauge(self.lattice, unit), 0.5)
+        at_0 = solver.solve(plaquette.Source(), tolerance=1e-12)
+        quark = solver.solve(plaquette.Source(position=(1, 3, 2, 5)), tolerance=1e-12)
+        # Free quarks are the same anywhere.
+        np.testing.assert_allclose(quark.pion(from_source=True), at_0.pion(), rtol=1e-10)
+        np.testing.assert_allclose(quark.rho(from_source=True), at_0.rho(), rtol=1e-10)
+        self.assertGreater(abs(quark.pion()[0] / at_0.pion()[0] - 1), 0.1)
+        np.testing.assert_allclose(quark.meson(15, along="y", from_source=True), at_0.meson(15, along="y"), rtol=1e-10)
+        np.testing.assert_array_equal(quark.pion(from_source=True), np.roll(quark.pion(), -5))
+        self.assertTrue(quark.pion(from_source=True).verdict)
+        sign = np.array([1, 1, 1, -1, -1, -1, -1, -1])  # times 0 to 4 are behind the boundary
+        np.testing.assert_allclose(sign * quark.nucleon(from_source=True), at_0.nucleon(), rtol=1e-8)
+        b = plaquette.Vectors(self.lattice)
+        b.fill(plaquette.Source(position=(1, 3, 2, 5)))
+        of_vectors = plaquette.Propagator.of(solver.solve_vectors(b, tolerance=1e-12).x)
+        np.testing.assert_array_equal(of_vectors.pion(from_source=True), quark.pion(from_source=True))
+        wall = solver.solve(plaquette.Source("wall", position=(3, 3, 3, 2)))
+        np.testing.assert_array_equal(wall.meson(15, along="x", from_source=True), wall.meson(15, along="x"))
+        b.add(0, b)
+        for unknown in (plaquette.Propagator.of(b), plaquette.Propagator.of(solver.solve_vectors(b).x)):
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "source is known"):
+                unknown.pion(from_source=True)
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "from_source"):
+            quark.pion(from_source=2)
+
     def test_a_file_has_the_same_links(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "links.ildg")

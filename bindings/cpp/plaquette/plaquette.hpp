@@ -416,6 +416,13 @@ class propagator {
   /// Returns sum_x e^(-i p x) tr [P N(x) Nbar(0)], P = (1 + parity gamma_t) / 2, of the proton N = epsilon_abc (u_a^T C
   /// gamma_5 d_b) u_c with quarks of one mass.
   std::vector<std::complex<double>> nucleon(int parity = 1, const std::array<int, 3>& momentum = {0, 0, 0}) const;
+  /// Returns a correlator of this propagator by the time after its source: number t is that of time t + t_source,
+  /// around the lattice. Along another direction it does so from the site of a point or Gaussian source. Throws
+  /// error(unusable_input) if the source is not known: of a file, or of vectors that were not solved for one. A nucleon
+  /// that has crossed the antiperiodic boundary (at the last t_source times) has the opposite sign, of three quarks.
+  std::vector<double> from_source(std::vector<double> correlator, int direction = 3) const;
+  /// Does the same.
+  std::vector<std::complex<double>> from_source(std::vector<std::complex<double>> correlator, int direction = 3) const;
   /// Returns the propagator with a sink smeared as Gaussian sources are, with hops of these links.
   propagator smeared_sink(const gauge_field& links, double radius, int steps) const;
   /// Copies all columns, column 3 spin + colour of the source.

@@ -148,13 +148,50 @@ std::vector<std::complex<double>> propagator::nucleon(int parity, const std::arr
   });
 }
 
+namespace {
+
+/// Returns what stands at the site of the source in one direction. Walls and noise have only a time.
+int place_of(const source& from, int direction) {
+  const bool has_site = from.kind == source_kind::point || from.kind == source_kind::gaussian;
+  return has_site || direction == 3 ? from.position[static_cast<std::size_t>(direction)] : 0;
+}
+
+template <class Number>
+std::vector<Number> from_source_of(const propagator::state& quark, std::vector<Number> numbers, int direction) {
+  if (direction < 0 || direction > 3)
+    throw error(code::unusable_input,
+                "correlator: expected a direction from 0 to 3, found " + std::to_string(direction));
+  const int length = quark.on.extents()[static_cast<std::size_t>(direction)];
+  if (std::ssize(numbers) != length)
+    throw error(code::unusable_input,
+                "correlator: expected " + std::to_string(length) + " numbers, found " + std::to_string(numbers.size()));
+  if (!quark.source_is_known)
+    throw error(
+        code::unusable_input,
+        "correlator: expected a propagator whose source is known, found one of a file or of vectors that were not "
+        "solved for a source");
+  std::ranges::rotate(numbers, numbers.begin() + place_of(quark.from, direction));
+  return numbers;
+}
+
+}  // namespace
+
+std::vector<double> propagator::from_source(std::vector<double> correlator, int direction) const {
+  return guarded([&] { return from_source_of(*state_, std::move(correlator), direction); });
+}
+std::vector<std::complex<double>> propagator::from_source(std::vector<std::complex<double>> correlator,
+                                                          int direction) const {
+  return guarded([&] { return from_source_of(*state_, std::move(correlator), direction); });
+}
+
 propagator propagator::smeared_sink(const gauge_field& links, double radius, int steps) const {
   return guarded(state_->on, [&] {
     require_same_lattice(state_->on, links.on(), "smeared sink");
     std::vector<spinor_configuration> smeared;
     for (const spinor_configuration& column : state_->columns())
       smeared.push_back(cpu::gaussian_smeared(column, *links.get()->links, radius, steps, state_->on.get()->comm));
-    return propagator(std::make_shared<const state>(state_->on, state_->from, state_->report, std::move(smeared)));
+    return propagator(
+        state(state_->on, state_->from, state_->report, std::move(smeared)).of_source(state_->source_is_known));
   });
 }
 
@@ -181,8 +218,9 @@ void propagator::write(const std::string& file, propagator_style style, bool rep
 propagator propagator::read(const lattice& on, const std::string& file) {
   return guarded(on, [&] {
     require_name(file);
-    return propagator(std::make_shared<const state>(on, api::source{}, solve_report{},
-                                                    read_lime_propagator(file, on.get()->geometry, on.get()->comm)));
+    return propagator(
+        state(on, api::source{}, solve_report{}, read_lime_propagator(file, on.get()->geometry, on.get()->comm))
+            .of_source(false));
   });
 }
 

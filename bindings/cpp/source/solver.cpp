@@ -210,7 +210,7 @@ struct solver::state {
     }
     solved.report.judging_seconds = judging.seconds();
     stops_of_call::keep_results();
-    if (!system.dagger && b.options.sites == site_set::all) x.report = solved.report;
+    if (!system.dagger && b.options.sites == site_set::all) x.report = solved.report, x.from = b.from;
     return std::move(solved.report);
   }
   static void rotate_by_gamma_5(fields& columns) {
@@ -335,14 +335,16 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
       }
     propagator quark = state_->solve(through.from(), {.count = static_cast<int>(b.size()), .of_host = &b}, wanted,
                                      [&] { return std::move(b); });
-    if (through.verdict().passed) return quark;
+    const bool is_known = through.get()->source_is_known, passed = through.verdict().passed;
+    if (passed && is_known) return quark;
     solve_report report = quark.report();
-    for (column_result& c : report.columns) {
-      c.passed = false;
-      if (c.status != stops_of_call::status) c.status = "made of a propagator that did not pass";
-    }
+    if (!passed)
+      for (column_result& c : report.columns) {
+        c.passed = false;
+        if (c.status != stops_of_call::status) c.status = "made of a propagator that did not pass";
+      }
     return propagator(
-        std::make_shared<const propagator::state>(on, through.from(), std::move(report), quark.get()->solved));
+        propagator::state(on, through.from(), std::move(report), quark.get()->solved).of_source(is_known));
   });
 }
 

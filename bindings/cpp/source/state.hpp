@@ -220,6 +220,13 @@ struct propagator::state {
   api::source from;
   solve_report report;
   std::shared_ptr<const solution_columns> solved;
+  bool source_is_known = true;
+
+  /// Returns it with these words on its source.
+  std::shared_ptr<const state> of_source(bool is_known) && {
+    source_is_known = is_known;
+    return std::make_shared<const state>(std::move(*this));
+  }
 
   const std::vector<spinor_configuration>& columns() const { return solved->on_host(); }
 };

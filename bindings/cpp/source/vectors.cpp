@@ -107,6 +107,7 @@ vectors vectors::copied() const {
     const auto turn = turn_on_vectors(state_->on, state_->options.device);
     made->numbers->copy(*state_->numbers);
     made->report = state_->report;
+    made->from = state_->from;
     return vectors(std::move(made));
   });
 }
@@ -133,6 +134,7 @@ void vectors::fill(const source& from, int first) {
       else
         numbers.set(n, make_source(from, component, on));
     }
+    state_->from = from;
   });
 }
 
@@ -209,8 +211,10 @@ propagator propagator::of(const vectors& x) {
     copy.copy(*from.numbers);
     std::vector<solution_columns::batch> columns{{std::move(copy).freeze(), spin_colours}};
     auto kept = std::make_shared<solution_columns>(from.on, from.options.device, std::move(columns));
+    const bool is_solved = from.report && from.from;
     return propagator(
-        std::make_shared<const state>(from.on, source{}, from.report.value_or(solve_report{}), std::move(kept)));
+        state(from.on, is_solved ? *from.from : source{}, from.report.value_or(solve_report{}), std::move(kept))
+            .of_source(is_solved));
   });
 }
 

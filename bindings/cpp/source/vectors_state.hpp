@@ -33,9 +33,13 @@ struct vectors::state {
   /// Of the solve that made the numbers, as long as nothing changes them.
   std::optional<solve_report> report{};
 
+  /// That filled them, or that was solved for, as long as nothing changes them.
+  std::optional<source> from{};
+
   /// Returns the numbers, to be changed.
   plaquette::vectors& change() {
     report.reset();
+    from.reset();
     return *numbers;
   }
 };

@@ -728,31 +728,38 @@ class Propagator(_Object):
     def __init__(self, lattice: Lattice, handle: Any, verdict: Verdict):
         self.lattice, self._handle, self.verdict = lattice, handle, verdict
 
-    def _fetch(self, name: str, shape: tuple[int, ...], dtype: Any, *arguments: Any) -> Correlator:
-        numbers = np.empty(shape, dtype)
-        length = numbers.nbytes // 8
+    def _fetch(self, name: str, direction: int, dtype: Any, from_source: bool, *arguments: Any) -> Correlator:
+        numbers = np.empty(self.lattice.extents[direction], dtype)
+        length, begins_there = numbers.nbytes // 8, _values.flag(from_source, "from_source")
         _c.call(name, self._handle, *arguments, numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), length,
                 numbers_are_there=True)
+        if begins_there:
+            _c.call("plaquette_from_source", self._handle, direction, numbers.ctypes.data, length)
         return Correlator._of(numbers, self.verdict)
 
-    def pion(self) -> Correlator:
-        """Returns the sum of |S|^2 over space, spins and colours."""
-        return self._fetch("plaquette_pion", (self.lattice.extents[3],), np.float64)
+    # Correlators begin at time 0, or at the source: `from_source` rotates them around the lattice. A nucleon that has crossed
+    # the antiperiodic boundary has the opposite sign, of three quarks: from_source puts it at the last t_source times.
 
-    def rho(self) -> Correlator:
+    def pion(self, *, from_source: bool = False) -> Correlator:
+        """Returns the sum of |S|^2 over space, spins and colours. With `from_source` it begins at the source's time."""
+        return self._fetch("plaquette_pion", 3, np.float64, from_source)
+
+    def rho(self, *, from_source: bool = False) -> Correlator:
         """Returns the vector meson, averaged over polarisations."""
-        return self._fetch("plaquette_rho", (self.lattice.extents[3],), np.float64)
+        return self._fetch("plaquette_rho", 3, np.float64, from_source)
 
-    def meson(self, number: int, momentum: Sequence[int] = (0, 0, 0), along: str = "t") -> Correlator:
+    def meson(self, number: int, momentum: Sequence[int] = (0, 0, 0), along: str = "t", *,
+              from_source: bool = False) -> Correlator:
         """Returns the meson of Gamma = gamma_x^a gamma_y^b gamma_z^c gamma_t^d, number = a + 2 b + 4 c + 8 d. It runs along
         x, y, z or t; the momentum is that of the other three, in this order."""
         direction = _choice(_DIRECTIONS, along, "along")
-        return self._fetch("plaquette_meson_along", (self.lattice.extents[direction],), np.complex128,
+        return self._fetch("plaquette_meson_along", direction, np.complex128, from_source,
                            _values.whole(number, "meson"), direction, _ints(momentum, 3, "momentum"))
 
-    def nucleon(self, parity: int = 1, momentum: Sequence[int] = (0, 0, 0)) -> Correlator:
-        """Returns the proton of three such quarks, projected by (1 + parity gamma_t) / 2."""
-        return self._fetch("plaquette_nucleon", (self.lattice.extents[3],), np.complex128,
+    def nucleon(self, parity: int = 1, momentum: Sequence[int] = (0, 0, 0), *, from_source: bool = False) -> Correlator:
+        """Returns the proton of three such quarks, projected by (1 + parity gamma_t) / 2. At times before the source it has
+        crossed the antiperiodic boundary, and has the opposite sign, of three quarks."""
+        return self._fetch("plaquette_nucleon", 3, np.complex128, from_source,
                            _values.whole(parity, "parity"), _ints(momentum, 3, "momentum"))
 
     def smeared_sink(self, links: Gauge, radius: float = 2.0, steps: int = 5) -> "Propagator":
