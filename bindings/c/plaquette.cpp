@@ -635,6 +635,13 @@ int plaquette_solver_follow(plaquette_solver solver, plaquette_gauge gauge) {
   });
 }
 
+int plaquette_solver_renew(plaquette_solver solver, int iterations) {
+  return answer([&] {
+    object_of(solver)->renew(iterations);
+    return api::code::success;
+  });
+}
+
 int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge) {
   return answer([&] {
     object_of(m)->follow(*object_of(gauge));

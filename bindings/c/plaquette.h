@@ -251,10 +251,13 @@ typedef struct {
 PLAQUETTE_PUBLIC int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* how);
 /** Returns how often the links moved. */
 PLAQUETTE_PUBLIC int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves);
-/** Takes these links as they are now, in place of those before and in their memory. Multigrid that cannot follow is refused
-   with PLAQUETTE_UNUSABLE_INPUT. */
+/** Takes these links as they are now, in place of those before and in their memory. Multigrid keeps its null vectors:
+   see plaquette_solver_renew. */
 PLAQUETTE_PUBLIC int plaquette_solver_follow(plaquette_solver solver, plaquette_gauge gauge);
-/** Does the same for M. */
+/** Makes null vectors and coarse operators of multigrid anew, by inverse iterations of the null vectors: for links that have
+   moved far. Refuses Krylov solvers, and less than one iteration. */
+PLAQUETTE_PUBLIC int plaquette_solver_renew(plaquette_solver solver, int iterations);
+/** Does as plaquette_solver_follow, for M. */
 PLAQUETTE_PUBLIC int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge);
 
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the

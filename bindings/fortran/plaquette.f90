@@ -269,6 +269,11 @@ module plaquette
       type(plaquette_solver), value :: solver
       type(plaquette_gauge), value :: gauge
     end function
+    integer(c_int) function plaquette_solver_renew(solver, iterations) bind(c)
+      import
+      type(plaquette_solver), value :: solver
+      integer(c_int), value :: iterations
+    end function
     integer(c_int) function plaquette_operator_follow(m, gauge) bind(c)
       import
       type(plaquette_operator), value :: m

@@ -461,6 +461,16 @@ class Calls(unittest.TestCase):
         self.assertTrue(solver.solve(source).verdict)
         self.assertGreater(np.abs(solver.solve(source).pion() / before - 1).max(), 1e-3)
         x = fresh.solve_vectors(b).x
+        cycle = plaquette.multigrid(plaquette.Gauge(self.lattice, self.array), MASS, CSW)
+        cycle.follow(links)
+        self.assertTrue(cycle.solve(source).verdict)
+        cycle.renew(1)
+        np.testing.assert_allclose(cycle.solve(source, tolerance=1e-12).pion(), fresh.solve(source, tolerance=1e-12).pion(),
+                                   rtol=4e-11)
+        for wrong, iterations in ((cycle, 0), (solver, 1)):
+            with self.assertRaises(plaquette.PlaquetteError) as caught:
+                wrong.renew(iterations)
+            self.assertEqual(caught.exception.code, 2)
         left = m.apply_vectors(x)
         left.add(-1, b)
         self.assertLessEqual(left.norm2()[0], 1e-19)

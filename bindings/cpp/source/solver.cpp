@@ -49,6 +49,8 @@ class batch_solver {
   virtual vectors_handle solutions() = 0;
   /// Returns what solves for vectors of the library.
   virtual vector_solver& of_vectors() = 0;
+  /// Makes null vectors anew; throws error(unusable_input) if there are none.
+  virtual void renew(int iterations) = 0;
 };
 
 /// \tparam Solver  propagator_solver or multigrid_solver
@@ -79,6 +81,12 @@ class batches_of final : public batch_solver {
   schur_report solve(const stopping_rule& rule) override { return solver_->solve(rule).report; }
   vectors_handle solutions() override { return solver_->solutions(); }
   vector_solver& of_vectors() override { return *solver_; }
+  void renew(int iterations) override {
+    if constexpr (std::is_same_v<Solver, plaquette::multigrid_solver>)
+      solver_->renew(iterations);
+    else
+      throw error(code::unusable_input, "renew: expected multigrid, found a Krylov solver, which has no null vectors");
+  }
 
  private:
   std::unique_ptr<Solver> solver_;
@@ -436,6 +444,15 @@ void solver::follow(const gauge_field& links) {
     state_->links.follow(links, [&](const gauge_configuration& now) {
       state_->batches->of_vectors().follow(*state_->library->import_links(now));
     });
+  });
+}
+
+void solver::renew(int iterations) {
+  guarded(state_->links.on(), [&] {
+    state_->links.require_current();
+    const std::lock_guard one_at_a_time(state_->busy);
+    const auto turn = turn_on(state_->links.on(), state_->where);
+    state_->batches->renew(iterations);
   });
 }
 

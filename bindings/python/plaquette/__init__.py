@@ -818,9 +818,14 @@ class Solver(_Object):
         return seconds.value
 
     def follow(self, links: Gauge) -> None:
-        """Takes these links as they are now, in place of those before and in their memory. Raises for multigrid that cannot
-        follow."""
+        """Takes these links as they are now, in place of those before and in their memory. Multigrid keeps its null vectors:
+        see renew."""
         _c.call("plaquette_solver_follow", self._handle, _values.instance(links, Gauge, "links")._handle)
+
+    def renew(self, iterations: int) -> None:
+        """Makes null vectors and coarse operators of multigrid anew, by inverse iterations of the null vectors: for links that
+        have moved far."""
+        _c.call("plaquette_solver_renew", self._handle, _values.whole(iterations, "iterations"))
 
     def solve(self, source: Source, tolerance: float = 1e-10, iteration_limit: int = 10000,
               judge: bool = True, progress: _Told = None) -> Propagator:

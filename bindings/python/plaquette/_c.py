@@ -219,6 +219,7 @@ _declare("plaquette_gauge_assign", Gauge, c_void_p, c_size_t, POINTER(LinkLayout
 _declare("plaquette_gauge_heatbath", Gauge, POINTER(HeatBath))
 _declare("plaquette_gauge_moves", Gauge, POINTER(c_int64))
 _declare("plaquette_solver_follow", Solver, Gauge)
+_declare("plaquette_solver_renew", Solver, c_int)
 _declare("plaquette_operator_follow", Operator, Gauge)
 _declare("plaquette_gauge_copy", Gauge, c_void_p, c_size_t, POINTER(LinkLayout))
 _declare("plaquette_gauge_read", POINTER(Gauge), Lattice, c_char_p)
