@@ -40,7 +40,7 @@ struct covariant {
 };
 
 template <class R>
-struct fused_body {
+struct covariant_body {
   tables<R> t;
   R a, b, dt;
   const R* old;
@@ -78,12 +78,12 @@ struct fused_body {
 };
 
 template <class R>
-class fused_rung : public dg_rung<R> {
+class covariant_rung : public dg_rung<R> {
  public:
   using dg_rung<R>::dg_rung;
 
  private:
-  using body = fused_body<R>;
+  using body = covariant_body<R>;
   void do_stage(R a, R b) override {
     for_each_block(this->p.elements / body::elements,
                    body{this->mesh(), a, b, R(this->p.dt), this->q(), this->other_q(), this->k_.data()});
