@@ -67,7 +67,6 @@ class molecular_dynamics_of final : public molecular_dynamics {
     kept_state(gauge of_links, momenta_type of_momenta) : links(std::move(of_links)), momenta(std::move(of_momenta)) {}
     gauge links;
     momenta_type momenta;
-    std::vector<bool> noted;  ///< a kick that notes sizes rounds otherwise: the same bits follow from here again
   };
 
  public:
@@ -209,13 +208,11 @@ class molecular_dynamics_of final : public molecular_dynamics {
     } else {
       in = std::make_unique<kept_state>(Backend::copy_of(links_), Backend::copy_of(momenta_));
     }
-    dynamic_cast<kept_state&>(*in).noted = noted_;
   }
   void put_back(const md_state& kept) override {
     const auto& from = dynamic_cast<const kept_state&>(kept);
     Backend::assign(links_, from.links);
     Backend::assign(momenta_, from.momenta);
-    noted_ = from.noted;
     ++moves_;
   }
   void get(md_matrices which, std::span<const coordinate> at, std::span<site_links> to) const override {

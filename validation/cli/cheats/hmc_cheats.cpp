@@ -27,8 +27,6 @@
 ///   one-drift       a drift is left out in the second trajectory alone, once.
 ///   no-rejected     report and history leave out trajectories that were rejected.
 ///   other-links     the store has the links of another run.
-///   stale-ghosts    the clover term sees the links of other ranks as they were before the last move.
-///   stale-hierarchy multigrid has the coarse operator of the hierarchy before.
 ///   slow-clock      time goes half as fast.
 #include <cmath>
 #include <cstdlib>
@@ -38,8 +36,6 @@
 #include <vector>
 
 #include "common/io/gauge_file.hpp"
-#include "cpu_ref/coarse/galerkin.hpp"
-#include "cpu_ref/dirac/clover_term.hpp"
 #include "cpu_ref/dirac/fermion_force.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
@@ -203,49 +199,6 @@ void cheating_gauge_force(gauge_configuration& p, const gauge_configuration& lin
   const gauge_configuration before = p;
   honest_gauge_force(p, links, action, step, comm);
   if (cheats_by("one-slice")) p = without_first_slice(p, before);
-}
-
-#define PLAQUETTE_CPU_DIAGONAL                                                                                \
-  "_ZN9plaquette3cpu18make_site_diagonalERNS_10site_fieldINS_12clover_blockEEERKNS1_ISt5arrayINS_3su3IdEELm4" \
-  "EEEERKNS_14fermion_actionE"
-void honest_diagonal(cpu::clover_configuration&, const gauge_configuration&,
-                     const fermion_action&) asm("__real_" PLAQUETTE_CPU_DIAGONAL);
-void stale_diagonal(cpu::clover_configuration&, const gauge_configuration&,
-                    const fermion_action&) asm("__wrap_" PLAQUETTE_CPU_DIAGONAL);
-void stale_diagonal(cpu::clover_configuration& a, const gauge_configuration& links, const fermion_action& action) {
-  if (!cheats_by("stale-ghosts")) return honest_diagonal(a, links, action);
-  static std::unique_ptr<gauge_configuration> before;
-  gauge_configuration stale = links;
-  const lattice_geometry& geometry = links.geometry();
-  extents padded = geometry.local();
-  for (int& length : padded) length += 2;
-  for (std::int64_t n = 0; before && before->geometry() == geometry && n < volume(padded); ++n) {
-    coordinate x = coordinate_of(n, padded);
-    bool is_of_another_rank = false;
-    for (int mu = 0; mu < dimensions; ++mu) {
-      --x[mu];
-      is_of_another_rank |= geometry.is_cut(mu) && (x[mu] < 0 || x[mu] >= geometry.local()[mu]);
-    }
-    if (is_of_another_rank) stale(x) = (*before)(x);
-  }
-  honest_diagonal(a, stale, action);
-  before = std::make_unique<gauge_configuration>(links);
-}
-
-#define PLAQUETTE_CPU_GALERKIN                                                                              \
-  "_ZN9plaquette3cpu16galerkin_productERKNS0_9executionERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_" \
-  "14fermion_actionERKNS_10null_spaceE"
-coarse_matrices honest_galerkin(const cpu::execution&, const gauge_configuration&, const fermion_action&,
-                                const null_space&) asm("__real_" PLAQUETTE_CPU_GALERKIN);
-coarse_matrices stale_galerkin(const cpu::execution&, const gauge_configuration&, const fermion_action&,
-                               const null_space&) asm("__wrap_" PLAQUETTE_CPU_GALERKIN);
-coarse_matrices stale_galerkin(const cpu::execution& on, const gauge_configuration& links, const fermion_action& action,
-                               const null_space& vectors) {
-  coarse_matrices made = honest_galerkin(on, links, action, vectors);
-  if (!cheats_by("stale-hierarchy")) return made;
-  static std::unique_ptr<coarse_matrices> before;
-  if (!before) before = std::make_unique<coarse_matrices>(made);
-  return std::exchange(*before, std::move(made));
 }
 
 #define PLAQUETTE_CPU_CLOVER_FORCE                                                                     \
