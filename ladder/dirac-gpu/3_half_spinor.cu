@@ -26,9 +26,9 @@ struct half_spinor_body {
   }
 };
 
-class half_spinors : public site_order_rung<double> {
+class projected_hops : public site_order_rung<double> {
  public:
-  half_spinors(size s, std::uint64_t seed)
+  projected_hops(size s, std::uint64_t seed)
       : site_order_rung(s, seed),
         links_(by_number<double>(p.links, p.sites, 36)),
         in_(by_number<double>(p.in, p.sites, 12)) {}
@@ -41,7 +41,7 @@ class half_spinors : public site_order_rung<double> {
   device_array<complex<double>> links_, in_;
 };
 
-const add<half_spinors> rung_3("dirac-gpu", 3, "half spinors", 4e-15, "like 2, but projects before it multiplies");
+const add<projected_hops> rung_3("dirac-gpu", 3, "half spinors", 4e-15, "like 2, but projects before it multiplies");
 
 }  // namespace
 }  // namespace ladder::dirac_gpu
