@@ -5,8 +5,6 @@
 ///
 ///   no-trajectory   nothing is done in every second trajectory, and dH is said to be small.
 ///   no-warm-up      the same in a warm-up.
-///   other-warm-up   quarks of kappa 0.12 have kappa 0.125.
-///   light-warm-up   quarks have no force in a warm-up.
 ///   fewer-steps     two drifts are one.
 ///   short-tau       steps are nine tenths of what they are said to be.
 ///   other-dh        dH is that of the first trajectory.
@@ -28,7 +26,6 @@
 ///   no-rejected     report and history leave out trajectories that were rejected.
 ///   other-links     the store has the links of another run.
 ///   slow-clock      time goes half as fast.
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -64,8 +61,6 @@ bool cheats_by(const std::string& what) {
 
 hybrid_action cheating_action(hybrid_action action) {
   if (cheats_by("heavier")) action.quarks->action.mass += 0.01;
-  if (cheats_by("other-warm-up") && std::abs(action.quarks->action.kappa() - 0.12) < 1e-9)
-    action.quarks->action.mass = fermion_action::mass_of_kappa(0.125, 1.0, 1.0);
   if (cheats_by("other-beta")) action.gauge.beta += 0.3;
   if (cheats_by("less-shift")) action.quarks->mass_shifts.back() *= 0.99;
   if (cheats_by("less-twist")) action.quarks->twisted_mass *= 0.99;
@@ -110,8 +105,7 @@ class cheating_dynamics final : public molecular_dynamics {
     for (const int term : terms)
       if (!(cheats_by("no-determinant") && term == 1)) (term == 0 ? gauge : quarks).push_back(term);
     if (!gauge.empty()) honest_->kick(gauge, step);
-    if (quarks.empty() || (cheats_by("light-warm-up") && is_warm_up())) return;
-    if (cheats_by("one-force") && ++kicks_ == 3) return;
+    if (quarks.empty() || (cheats_by("one-force") && ++kicks_ == 3)) return;
     honest_->kick(quarks, cheats_by("force") ? 1.01 * step : step);
   }
   void displaced_kick(std::span<const int> terms, double step, double displacement) override {
@@ -133,13 +127,6 @@ class cheating_dynamics final : public molecular_dynamics {
   }
   void reunitarise() override { honest_->reunitarise(); }
   void reverse() override { honest_->reverse(); }
-  void halt() override { honest_->halt(); }
-  void keep(std::unique_ptr<md_state>& in) const override { honest_->keep(in); }
-  void put_back(const md_state& kept) override { honest_->put_back(kept); }
-  void get(md_matrices which, std::span<const coordinate> at, std::span<site_links> to) const override {
-    honest_->get(which, at, to);
-  }
-  void make_force(int term, double tolerance) override { honest_->make_force(term, tolerance); }
   gauge_configuration force(int term, double tolerance) override { return honest_->force(term, tolerance); }
   void get(int factor, factor_vectors which, int pair, spinor_configuration& to) const override {
     honest_->get(factor, which, pair, to);
@@ -153,9 +140,10 @@ class cheating_dynamics final : public molecular_dynamics {
   void finish() override { honest_->finish(); }
 
  private:
-  bool is_warm_up() const { return trajectory_ >= (std::uint64_t{1} << 40) + (std::uint64_t{1} << 20); }
   bool is_left_out() const {
-    return (cheats_by("no-trajectory") && trajectory_ % 2 == 1) || (cheats_by("no-warm-up") && is_warm_up());
+    constexpr std::uint64_t first_of_warm_up = (std::uint64_t{1} << 40) + (std::uint64_t{1} << 20);
+    return (cheats_by("no-trajectory") && trajectory_ % 2 == 1) ||
+           (cheats_by("no-warm-up") && trajectory_ >= first_of_warm_up);
   }
 
   std::unique_ptr<molecular_dynamics> honest_;
