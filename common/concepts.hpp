@@ -147,17 +147,6 @@ auto apply_dot_norm2(const A& a, Field& out, const Field& in, const Field& w) {
   }
 }
 
-/// Computes out = A in; returns <in, out>. An operator may offer it as `apply_dot`, and save the passes over memory.
-template <class A, class Field>
-auto apply_dot(const A& a, Field& out, const Field& in) {
-  if constexpr (requires { a.apply_dot(out, in); }) {
-    return a.apply_dot(out, in);
-  } else {
-    a.apply(out, in);
-    return dot(in, out);
-  }
-}
-
 /// The even-odd Schur complement of a full operator M: a linear operator on even-site fields, and the way there and
 /// back.
 template <class A, class Field>

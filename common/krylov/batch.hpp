@@ -76,11 +76,6 @@ class counted_operator {
     count(in.columns());
     return plaquette::apply_dot_norm2(*a_, out, in, w);
   }
-  template <class Field>
-  auto apply_dot(Field& out, const Field& in) const {
-    count(in.columns());
-    return plaquette::apply_dot(*a_, out, in);
-  }
 
  private:
   void count(int columns) const {

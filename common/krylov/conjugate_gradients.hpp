@@ -39,7 +39,8 @@ solve_report conjugate_gradients_under(Watch& watch, const A& a) {
   copy(p, r);
   auto pp = rr;  // |p|^2
   while (watch.running()) {
-    auto pap = apply_dot(op, ap, p), active = watch.unconverged(rr);
+    op.apply(ap, p);
+    auto pap = dot(p, ap), active = watch.unconverged(rr);
     const auto alpha = ratio(active * rr, pap);
     axpy(x, alpha, p);
     auto [ap_r, rr_new] = axpy_dot_norm2(r, -alpha, ap, ap);

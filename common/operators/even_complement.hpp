@@ -117,37 +117,15 @@ class complement_times_adjoint {
     }
     mhat_.apply_dagger(product, in);
     mhat_.apply(out, product);
-    if (mu_ != 0.0) axpy(out, square_of_mu(in), in);
+    if (mu_ != 0.0) add_multiple(out, {mu_ * mu_, 0.0}, in);
   }
   void apply_dagger(field& out, const field& in) const { apply(out, in); }
 
-  /// Computes out = W W^+ in; returns <in, out>, summed while out is made.
-  typename field::scalars apply_dot(field& out, const field& in) const {
-    if (mhat_.parts().mu() != 0.0) {
-      apply(out, in);
-      return dot(in, out);
-    }
-    field& product = scratch_.like_this(in);
-    mhat_.apply_dagger(product, in);
-    if (mu_ == 0.0) return conj(mhat_.apply_dot_norm2(out, product, in).first);
-    mhat_.apply(out, product);
-    return axpy_dot_norm2(out, square_of_mu(in), in, in).first;
-  }
-
  private:
-  /// Returns mu^2 where the field lives, made once for a number of columns.
-  const typename field::scalars& square_of_mu(const field& in) const {
-    if (!square_ || square_columns_ != in.columns()) square_.emplace(uniform_scalars(in, mu_ * mu_));
-    square_columns_ = in.columns();
-    return *square_;
-  }
-
   const Schur& mhat_;
   twisted_complement<Schur> w_;
   double mu_;
   scratch_field<field> scratch_;
-  mutable std::optional<typename field::scalars> square_;
-  mutable int square_columns_ = 0;
 };
 
 /// W^+ W = Q^2 + mu^2 with Q = gamma_5 Mhat = Q^+: Mhat^+ Mhat + mu^2, Hermitian and positive. Mhat has no twisted

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/operators/even_complement.hpp"
-#include "common/operators/twisted_wilson_clover.hpp"
-#include "cpu_ref/blas/basis.hpp"
 #include "validation/support/production.hpp"
 
 namespace plaquette::validation {
@@ -255,40 +252,6 @@ TYPED_TEST(ProductionOperator, FusedSumsAreThoseOfTheResult) {
           EXPECT_TRUE(bits == first) << threads;
         }
       }
-  }
-}
-
-/// So is <v, W W^+ v> of a squared complement, with a twisted mass and without.
-TYPED_TEST(ProductionOperator, DotOfTheSquaredComplementIsThatOfTheResult) {
-  std::uint64_t seed = 400;
-  for (const extents& lattice : lattices) {
-    const lattice_geometry geometry(lattice);
-    const communicator comm;
-    const context ctx(geometry, comm, 2);
-    const auto links = cpu::random_configuration(geometry, ++seed, comm);
-    const auto m = std::make_shared<const cpu::wilson_clover<TypeParam>>(ctx, links, actions_to_test().back());
-    for (const auto& [twist, mu] : {std::pair{0.0, 0.0}, {0.0, 0.3}, {0.1, 0.3}}) {
-      const twisted_wilson_clover_schur<cpu::dirac_parts<TypeParam>> schur({m, twist}, schur_kind::asymmetric);
-      const complement_times_adjoint square(schur, mu);
-      for (const int columns : {3, 1}) {  // the second has other numbers of mu^2
-        random_batch<TypeParam> in(ctx, columns, 401);
-        const auto& v = in.packed.parity(0);
-        auto out = like(v), again = like(v);
-        poison(out);
-        const auto found = square.apply_dot(out, v);
-        square.apply(again, v);
-        const auto expected = dot(v, again), size = norm2(again), length = norm2(v);
-        for (int c = 0; c < columns; ++c) {
-          spinor_configuration a(geometry), b(geometry);
-          cpu::export_column(a, out, c);
-          cpu::export_column(b, again, c);
-          EXPECT_TRUE(same_bits(a, b));
-          const double relative = cpu::is_half<TypeParam> ? this->tolerance : 1e-13;
-          EXPECT_TRUE(std::sqrt(norm2(found[c] - expected[c])) <= relative * std::sqrt(size[c].re * length[c].re));
-          EXPECT_TRUE(found[c].re >= mu * mu * length[c].re * (1.0 - this->tolerance));
-        }
-      }
-    }
   }
 }
 
