@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/hmc/trajectory_estimate.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
-#include "common/algebra/reconstruct.hpp"
-#include "common/solvers/schur_work.hpp"
+#include "miniapps/shared/krylov_time.hpp"
 
 namespace plaquette {
 
@@ -17,64 +15,24 @@ namespace {
 /// Seconds on an H200 at 32^3x64, times the peak of FMA in double, a site (validation/results/h200.md).
 namespace flops_a_site {
 constexpr double of(double seconds) { return seconds * 32.7e12 / (32.0 * 32 * 32 * 64); }
-constexpr double plaquettes = of(3.3e-3), rectangles = of(10.5e-3), gather = of(8.8e-3), outer_product = of(1.5e-3),
+constexpr double plaquettes = of(3.3e-3), rectangles = of(4.7e-3), gather = of(4.4e-3), outer_product = of(1.5e-3),
                  determinant = of(1e-3), exponential = of(1e-3), operators = of(3.9e-3);
 }  // namespace flops_a_site
 
 /// What stands around the iterations of a system: heat bath or force, residuals in double. In vectors of double.
 constexpr double vectors_around_a_system = 200.0;
 
-/// Vectors that an iteration reads or writes next to those of the operator; sums over all sites; kernels.
-struct iteration_parts {
-  double vectors, sums, kernels;
-};
-constexpr iteration_parts of_cg{18, 2, 8}, of_bicgstab{16, 4, 8};  // measured on an H200, in half
+/// Of CG for W W^+, fitted on an H200 in half precision.
+constexpr iteration_parts parts_of_cg{2, 18, 2, 8};
 
-/// One system's solver on one machine.
-class system_clock {
- public:
-  system_clock(const hmc_options& options, const lattice_geometry& geometry, const machine_figures& machine)
-      : machine_(machine),
-        ranks_(volume(geometry.grid())),
-        sites_(0.5 * static_cast<double>(geometry.local_volume())),
-        lattice_(divided(geometry.global(), geometry.grid())),
-        clover_(options.action.has_determinant()),
-        overlap_(options.shared.overlap) {}
-
-  double seconds(const factor_solver& solver, double iterations) const {
-    const bool is_cg = solver.method == factor_solver::kind::cg;
-    const iteration_parts parts = is_cg ? of_cg : of_bicgstab;
-    double iteration = 2.0 * application(solver.inner) + of_vectors(parts.vectors, solver.inner) +
-                       parts.kernels * machine_.kernel + parts.sums * seconds_of_sum(machine_, ranks_);
-    // An update once in some sixty iterations: the operator in double and eight vectors.
-    if (solver.inner != precision::double_)
-      iteration += (application(precision::double_) + of_vectors(8, precision::double_)) / 60.0;
-    return iterations * iteration + of_vectors(vectors_around_a_system, precision::double_);
-  }
-
- private:
-  double of_vectors(double vectors, precision numbers) const {
-    return vectors * sites_ * bytes_of_spinor(numbers) /
-           (machine_.copy * machine_.share_of(fmt::format("vectors {}", name(numbers))));
-  }
-  double application(precision numbers) const {
-    const double projected = 0.5 * spinor_reals * bytes_of_real(numbers);
-    kernel_work work;
-    work.bytes = sites_ * schur_bytes_per_site(clover_, 1, numbers, reconstruct::none);
-    work.share = machine_.share_of(fmt::format("schur {} 18", name(numbers)));
-    work.hops = 2;
-    work.overlap = overlap_;
-    work.sent_a_site = 0.5 * (projected + (numbers == precision::half ? 8.0 : 0.0));
-    work.read_a_site = 0.5 * bytes_of_spinor(numbers);
-    return time_of(machine_, lattice_, work).seconds;
-  }
-
-  const machine_figures& machine_;
-  int ranks_;
-  double sites_;
-  divided_lattice lattice_;
-  bool clover_, overlap_;
-};
+/// Returns the seconds of one system.
+double seconds_of_system(const krylov_clock& clock, const factor_solver& solver, double iterations) {
+  const iteration_parts& parts = solver.method == factor_solver::kind::cg ? parts_of_cg : parts_of_bicgstab;
+  std::optional<stored_as> updated;
+  if (solver.inner != precision::double_) updated.emplace();  // in double
+  return iterations * clock.iteration(parts, {.numbers = solver.inner}, updated) +
+         clock.of_vectors(vectors_around_a_system, precision::double_);
+}
 
 /// Flops a site of the forces of a level.
 double flops_of_forces(const hybrid_action& action, const md_level& level) {
@@ -123,7 +81,7 @@ trajectory_times times_of_trajectory(const hmc_options& options, const lattice_g
       sites / peak * (moves * flops_a_site::exponential + (action.quarks ? followed : 0) * flops_a_site::operators);
   if (!action.quarks) return times;
   const std::vector<std::string> terms = term_names(action);
-  const system_clock clock(options, geometry, machine);
+  const krylov_clock clock(machine, geometry, action.has_determinant(), options.shared.overlap, 1);
   for (int k = 0; k < action.quarks->factors(); ++k) {
     const std::string& term = terms[static_cast<std::size_t>(first_factor_term(action) + k)];
     int systems = 2;  // heat bath and action
@@ -134,7 +92,7 @@ trajectory_times times_of_trajectory(const hmc_options& options, const lattice_g
     if (!action.solvers.empty())
       solver = action.solvers[std::min(static_cast<std::size_t>(k), action.solvers.size() - 1)];
     const double iterations = iterations_of_system(options.expected_iterations, action.quarks->mu(k));
-    times.factors.push_back(action.quarks->pairs * systems * clock.seconds(solver, iterations));
+    times.factors.push_back(action.quarks->pairs * systems * seconds_of_system(clock, solver, iterations));
   }
   return times;
 }

@@ -25,9 +25,8 @@ struct trajectory_times {
 double iterations_of_system(double lightest, double mu);
 
 /// Returns the seconds of a trajectory. Iterations are those of iterations_of_system with
-/// `options.expected_iterations`. Operators and vectors take the shares of the copy bandwidth that the machine has of
-/// solvers; forces and moves of links are bound by products of 3x3 matrices and take a number of flops a site at the
-/// machine's peak, measured on an H200.
+/// `options.expected_iterations`, and krylov_clock times them. Forces and moves of links are bound by products of 3x3
+/// matrices. They take a number of flops a site, measured on an H200, at the machine's peak.
 trajectory_times times_of_trajectory(const hmc_options& options, const lattice_geometry& geometry,
                                      const machine_figures& machine);
 

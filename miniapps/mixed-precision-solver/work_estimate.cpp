@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
+#include <optional>
 
 #include "common/app/memory.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/solvers/schur_work.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "miniapps/shared/krylov_time.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette {
@@ -160,37 +160,17 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
 
 namespace {
 
-/// The even-odd operator, to some columns.
-kernel_work schur_work(const solver_options& options, const lattice_geometry& geometry, precision numbers,
-                       reconstruct links, int columns, const machine_figures& machine) {
-  const bool half = numbers == precision::half;
-  const double spinor = bytes_of_spinor(numbers), projected = 0.5 * spinor_reals * bytes_of_real(numbers);
-  kernel_work work;
-  work.bytes = 0.5 * static_cast<double>(geometry.local_volume()) *
-               schur_bytes_per_site(options.shared.action.has_clover(), columns, numbers, links);
-  work.share = machine.share_of(fmt::format("schur {} {}", name(numbers), stored_reals(links)), columns);
-  work.hops = 2;
-  work.overlap = options.shared.overlap;
-  work.sent_a_site = 0.5 * columns * (projected + (half ? 8.0 : 0.0));
-  work.read_a_site = 0.5 * columns * spinor;
-  return work;
-}
-
-/// Vectors of a column that an iteration reads or writes, next to those of the operator; sums over all sites; kernels.
-struct iteration_parts {
-  double vectors, sums, kernels;
-};
 iteration_parts parts_of(const solver_options& options) {
   switch (options.solver) {
     case solver_kind::cgne:
     case solver_kind::cgnr:
-      return {9, 2, 4};
+      return {2, 9, 2, 4};
     case solver_kind::gcr:
-      return {2.0 * options.parameters.restart_length + 4, 2, 4};
+      return {1, 2.0 * options.parameters.restart_length + 4, 2, 4};
     case solver_kind::mr:
-      return {5, 1, 2};
+      return {1, 5, 1, 2};
     default:
-      return {16, 4, 8};  // BiCGstab: measured on an H200, 15 to 17 in all precisions
+      return parts_of_bicgstab;
   }
 }
 
@@ -198,29 +178,17 @@ iteration_parts parts_of(const solver_options& options) {
 
 solve_times times_of_solve(const solver_options& options, const lattice_geometry& geometry,
                            const machine_figures& machine) {
-  const divided_lattice lattice = divided(geometry.global(), geometry.grid());
   const int columns = options.shared.rhs, batch = std::min(options.batch_size(), columns);
-  const iteration_parts parts = parts_of(options);
-  const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * batch;
-  const auto seconds_of_vectors = [&](double vectors, precision numbers) {
-    return vectors * sites * bytes_of_spinor(numbers) /
-           (machine.copy * machine.share_of(fmt::format("vectors {}", name(numbers))));
-  };
-  const auto application = [&](precision numbers, reconstruct links) {
-    return time_of(machine, lattice, schur_work(options, geometry, numbers, links, batch, machine));
-  };
+  const krylov_clock clock(machine, geometry, options.shared.action.has_clover(), options.shared.overlap, batch);
+  const stored_as inner{options.inner, options.inner_links};
+  std::optional<stored_as> updated;
+  if (!options.plain()) updated = {options.outer, options.links};
   solve_times times;
-  times.application = application(options.inner, options.inner_links);
-  times.iteration = applications_per_iteration(options.solver) * times.application.seconds +
-                    seconds_of_vectors(parts.vectors, options.inner) + parts.kernels * machine.kernel +
-                    parts.sums * seconds_of_sum(machine, volume(geometry.grid()));
-  // An update once in some sixty iterations: the operator of the solution and eight of its vectors.
-  if (!options.plain())
-    times.iteration +=
-        (application(options.outer, options.links).seconds + seconds_of_vectors(8, options.outer)) / 60.0;
+  times.application = clock.application(inner);
+  times.iteration = clock.iteration(parts_of(options), inner, updated);
   // Sources, residuals of the full system, the solution: measured, 9 ns a site and column on an H200.
   constexpr double around_a_solve = 400.0;
-  const double around = seconds_of_vectors(around_a_solve, precision::double_);
+  const double around = clock.of_vectors(around_a_solve, precision::double_);
   const int batches = (columns + batch - 1) / batch;
   if (options.expected_iterations > 0)
     times.solves = batches * (options.expected_iterations * times.iteration + around);
