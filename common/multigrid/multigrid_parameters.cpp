@@ -2,49 +2,16 @@
 #include "common/multigrid/multigrid_parameters.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <sstream>
 
 #include "common/error.hpp"
 
 namespace plaquette {
 
-namespace {
-
-/// The kind of this name.
-template <class Kind>
-Kind parse_kind(const std::string& text, const char* what, std::initializer_list<Kind> kinds) {
-  std::string expected;
-  for (const Kind kind : kinds) {
-    if (text == name(kind)) return kind;
-    expected += (expected.empty() ? "" : ", ") + std::string(name(kind));
-  }
-  throw input_error(std::string(what) + ": expected one of " + expected + ", found '" + text + "'");
-}
-
-}  // namespace
-
 cycle_kind parse_cycle_kind(const std::string& text) {
-  using enum cycle_kind;
-  return parse_kind(text, "cycle", {v, w, k});
-}
-
-smoother_kind parse_smoother_kind(const std::string& text) {
-  using enum smoother_kind;
-  return parse_kind(text, "smoother", {mr, gcr, ca_gcr, polynomial, additive_schwarz, multiplicative_schwarz});
-}
-
-coarsest_kind parse_coarsest_kind(const std::string& text) {
-  return parse_kind(text, "solver of the coarsest lattice", {coarsest_kind::gcr, coarsest_kind::ca_gcr});
-}
-
-null_vector_solver parse_null_vector_solver(const std::string& text) {
-  using enum null_vector_solver;
-  return parse_kind(text, "solver of the null vectors", {bicgstab, cgnr, chebyshev});
-}
-
-null_space_kind parse_null_space_kind(const std::string& text) {
-  return parse_kind(text, "null space", {null_space_kind::stages, null_space_kind::last});
+  for (const cycle_kind kind : {cycle_kind::v, cycle_kind::w, cycle_kind::k})
+    if (text == name(kind)) return kind;
+  throw input_error("cycle: expected one of v, w, k, found '" + text + "'");
 }
 
 const char* name(cycle_kind kind) { return kind == cycle_kind::v ? "v" : kind == cycle_kind::w ? "w" : "k"; }

@@ -53,13 +53,8 @@ enum class null_space_kind {
   stages  ///< the leading ones of those after relaxation and after each refinement, each weighted by |v| / |M v|
 };
 
-/// "v", "w", "k"; "mr", "gcr", "ca-gcr", "polynomial", "additive-schwarz", "multiplicative-schwarz"; "gcr", "ca-gcr";
-/// "bicgstab", "cgnr", "chebyshev"; "last", "stages". Throw input_error for anything else.
+/// Reads "v", "w" or "k". Throws input_error for anything else.
 cycle_kind parse_cycle_kind(const std::string& text);
-smoother_kind parse_smoother_kind(const std::string& text);
-coarsest_kind parse_coarsest_kind(const std::string& text);
-null_vector_solver parse_null_vector_solver(const std::string& text);
-null_space_kind parse_null_space_kind(const std::string& text);
 const char* name(cycle_kind kind);
 const char* name(smoother_kind kind);
 const char* name(coarsest_kind kind);
