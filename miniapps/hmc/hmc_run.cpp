@@ -346,6 +346,14 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
   return bytes + (action.has_multigrid() ? bytes_of_hierarchy(sites) : 0.0);
 }
 
+/// Bytes that the forces of a GPU take while they are made, a site: two matrices of eight numbers for each of six
+/// planes (gpu/gauge/passed_forces.hpp), and with rectangles five for each of three planes at a time.
+double bytes_of_forces(const hybrid_action& action) {
+  constexpr double matrix = 8.0 * sizeof(double);
+  const bool has_rectangles = action.gauge.c1 != 0.0;
+  return matrix * ((has_rectangles || action.has_determinant() ? 12.0 : 0.0) + (has_rectangles ? 15.0 : 0.0));
+}
+
 }  // namespace
 
 run_estimate hmc_program::estimate(app_run& run) {
@@ -363,8 +371,8 @@ run_estimate hmc_program::estimate(app_run& run) {
   hybrid_action action = options_.action;
   // A trial may choose single precision, and has tried it.
   if (options_.chooses_solvers) action.solvers.push_back({.inner = precision::single});
-  const double device =
-      bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites, !on_gpu);
+  double device = bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites, !on_gpu);
+  if (on_gpu) device += sites * bytes_of_forces(action);
   run_estimate needs{judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
   if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
     add_times(needs, run, *machine);
