@@ -188,10 +188,7 @@ namespace {
 template <class Real>
 void move_to(const gauge_field& handle, std::span<const Real> numbers, const link_layout& layout) {
   const auto made = links_of(handle.on(), numbers, layout);
-  gauge_field::state& moving = *handle.get();
-  moving.links = made->links;
-  moving.remark = made->remark;
-  ++moving.moves;
+  handle.get()->move(made->links, made->remark);
 }
 
 void require_sweeps(const heatbath_options& options) {
@@ -223,7 +220,7 @@ void gauge_field::heatbath(const heatbath_options& options) {
                              options.first + static_cast<std::uint64_t>(n));
       stops_of_call::ask();
     }
-    state_->move(moving->take(), {});
+    state_->move(std::make_shared<const gauge_configuration>(moving->take()), {});
   });
 }
 std::int64_t gauge_field::moves() const { return state_->moves; }

@@ -130,8 +130,8 @@ struct gauge_field::state {
   std::string remark{};
   std::int64_t moves = 0;
 
-  void move(gauge_configuration to, std::string remark_on_them) {
-    links = std::make_shared<const gauge_configuration>(std::move(to));
+  void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them) {
+    links = std::move(to);
     remark = std::move(remark_on_them);
     ++moves;
   }
