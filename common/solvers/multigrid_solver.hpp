@@ -250,9 +250,9 @@ struct null_space_study {
 /// are collective. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
 ///
 /// `follow` lets the smoother of the finest lattice and the outer operator see new links. Null vectors and coarse
-/// operators stay: new coarse operators of old vectors would be worse. `renew` makes both anew. Members that solve, set
+/// operators stay: new coarse operators of old vectors would be worse. `renew` recomputes both. Members that solve, set
 /// up, tune or make sources throw input_error if the links that were followed have moved. Links must stay as near to
-/// SU(3) as `multigrid_settings::distance_from_su3`. Domains of Schwarz's procedure are made anew at the next solve.
+/// SU(3) as `multigrid_settings::distance_from_su3`. The next solve recomputes the domains of Schwarz's procedure.
 class multigrid_solver : public vector_solver {
  public:
   using vector_solver::solve;
@@ -262,9 +262,9 @@ class multigrid_solver : public vector_solver {
   /// Makes null vectors, coarse operators and a cycle, in place of those before. Coarse corrections are multiplicative
   /// until `tune`. Throws input_error where aggregates do not fit.
   virtual setup_report set_up(const multigrid_parameters& parameters, const null_vector_origin& origin = {}) = 0;
-  /// Makes null vectors and coarse operators anew by inverse iterations of the null vectors on the links as they are:
-  /// for links that have moved far since. Cycles keep their shape and their places. Throws input_error without a setup,
-  /// for less than one iteration, and as `solve` does. Collective.
+  /// Recomputes null vectors, by inverse iterations on the present links, and coarse operators. Call it after links
+  /// have moved far. Cycles keep their shape and their places. Throws input_error without a setup, for less than one
+  /// iteration, and as `solve` does. Collective.
   virtual setup_report renew(int iterations) = 0;
   /// Tries cycles on a random right-hand side. Improves null vectors while cycles converge slowly and that helps. Then
   /// takes the shape and the places with which solves are fastest, of those that are left open.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ladder/force-cpu/2_two_spins.cpp: like 1_formula, but of four outer products a hop and a leaf, not of 32 and 16: a
-// projector has rank two, and a row of gamma_mu gamma_nu one number.
+// ladder/force-cpu/2_two_spins.cpp: like 1_formula, but a hop and a leaf take four outer products each, not 32 and 16.
+// A projector has rank two, and a row of gamma_mu gamma_nu has one number.
 #include "ladder/force-cpu/half_spinor.hpp"
 
 namespace ladder::force {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What rung 5 brings: a thread makes a plaquette, and writes the forces on its four links side by side, since threads
-/// that added to the same link would disturb each other. A second kernel gathers a link's parts: of each of its six
+/// What rung 5 brings: a thread makes a plaquette, and writes the forces on its four links side by side. Threads that
+/// added to the same link would disturb each other. A second kernel gathers a link's parts: of each of its six
 /// plaquettes, three that begin at its site and three that begin one step below.
 #pragma once
 

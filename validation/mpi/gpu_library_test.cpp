@@ -730,7 +730,7 @@ TEST_P(moving_multigrid_test, SolversFollowInPlace) {
       EXPECT_LE(distance(on->copy_of(solver->solutions()), on->copy_of(made_now->solutions())), 200.0 * rule.tolerance);
     }
     if (of.smoother == smoother_kind::multiplicative_schwarz) {
-      // A profile makes the cycle anew, with domains of these links. The one before had them, too.
+      // A profile recomputes the cycle, with domains of these links. The one before had them, too.
       const vectors before = on->copy_of(solver->solutions());
       solver->profile(rule);
       iterations(*solver);
@@ -757,7 +757,7 @@ TEST_P(moving_multigrid_test, SolversFollowInPlace) {
 
 TEST_P(moving_multigrid_test, FollowingPreparesNothingAnew) {
   for (const multigrid_case& of : cases()) {
-    if (of.smoother == smoother_kind::multiplicative_schwarz) continue;  // whose domains are made anew
+    if (of.smoother == smoother_kind::multiplicative_schwarz) continue;  // its domains are recomputed
     SCOPED_TRACE(of.what);
     rule.tolerance = 1e-3;
     const auto solver = on->make_multigrid_solver(*moving, of.settings);

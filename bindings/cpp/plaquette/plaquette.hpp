@@ -595,8 +595,8 @@ class solver {
   /// Takes these links as they are now, in place of those before and in their memory. They are on a lattice of the same
   /// extents and grid. Multigrid keeps its null vectors: see renew().
   void follow(const gauge_field& links);
-  /// Makes null vectors and coarse operators of multigrid anew, by inverse iterations of the null vectors: for links
-  /// that have moved far. Throws error(unusable_input) for Krylov solvers, and for less than one iteration.
+  /// Recomputes null vectors, by inverse iterations, and coarse operators of multigrid. Call it after links have moved
+  /// far. Throws error(unusable_input) for Krylov solvers, and for less than one iteration.
   void renew(int iterations);
   const gauge_field& links() const;  ///< that M is made of
   double setup_seconds() const;      ///< of making it

@@ -49,7 +49,7 @@ class batch_solver {
   virtual vectors_handle solutions() = 0;
   /// Returns what solves for vectors of the library.
   virtual vector_solver& of_vectors() = 0;
-  /// Makes null vectors anew; throws error(unusable_input) if there are none.
+  /// Recomputes null vectors. Throws error(unusable_input) if there are none.
   virtual void renew(int iterations) = 0;
 };
 
