@@ -237,9 +237,14 @@ def result_columns(sweep, path):
             f"{verdict:>8}")
 
 
-def print_noise(path):
-    """Says below a row of the table what makes its figures doubtful, as ./plaquette validate does."""
-    for remark in noise_of(load(path)):
+def print_doubts(path):
+    """Says below a row of the table which checks failed, and what makes its figures doubtful, as ./plaquette validate
+    does."""
+    report = load(path)
+    for check in report["checks"]:
+        if not check["passed"]:
+            print(f"           failed: {check['name']}: {check['value']} > {check['tolerance']}", flush=True)
+    for remark in noise_of(report):
         print(f"           remark: {remark}", flush=True)
 
 
@@ -335,7 +340,7 @@ def run_all(sweep, options, runs):
     for run in runs:
         if there[run.path]:
             print(sweep.row(run.columns), result_columns(sweep, there[run.path]) + "   (was there)", flush=True)
-            print_noise(there[run.path])
+            print_doubts(there[run.path])
     worst, wanted = 0, [run for run in runs if not there[run.path]]
     queue = RunQueue(options.side_by_side if sweep.over_gpus else 0, options.time_limit)
     for n, ended in enumerate(queue.run(wanted)):
@@ -348,7 +353,7 @@ def run_all(sweep, options, runs):
         worst = worst if sweep.is_optional(run, status) else max(worst, status)
         if status == 0 or os.path.exists(run.path):
             print(result_columns(sweep, run.path) + (f" {ended.seconds:>7.1f} s" if sweep.over_gpus else ""), flush=True)
-            print_noise(run.path)
+            print_doubts(run.path)
         else:
             print(f"exit status {status}: {ended.message}", flush=True)
         if sys.stderr.isatty() and n + 1 < len(wanted):

@@ -48,7 +48,7 @@ double share_of_limits(const operator_figure& figure, double cache_bytes) {
 std::vector<operator_figure> against_limits_measured_again(const cpu::context& ctx,
                                                            std::vector<operator_figure> figures) {
   // Next to other programs a short measurement may see a small part of the machine, so that a long one follows it.
-  constexpr std::array passes{60, 600, 3000};
+  constexpr std::array passes{200, 2000, 20'000};
   double peak_double = 0.0, peak_single = 0.0, copy = 0.0;
   for (operator_figure& figure : figures) {
     std::array<double, 2> shares{figure.fraction_of_fma_peak, figure.fraction_of_copy};
@@ -57,14 +57,17 @@ std::vector<operator_figure> against_limits_measured_again(const cpu::context& c
     for (std::size_t round = 0; round < passes.size() && shares[0] > 1.0; ++round) {
       double& peak = in_double ? peak_double : peak_single;
       if (peak == 0.0 || round > 0)
-        keep_largest(peak, in_double ? fma_gflops<double>(ctx, passes[round]) : fma_gflops<float>(ctx, passes[round]));
+        keep_largest(peak, in_double ? fma_gflops_of_threads<double>(ctx, passes[round])
+                                     : fma_gflops_of_threads<float>(ctx, passes[round]));
       figure.fraction_of_fma_peak = std::min(figure.fraction_of_fma_peak, figure.gflops / peak);
       shares[0] = figure.fraction_of_fma_peak;
       ctx.comm().maximum(std::span(shares).first(1));
     }
-    if (shares[1] > 1.0) {
-      if (copy == 0.0) copy = copy_gbytes_per_s(ctx);
+    for (std::size_t round = 0; round < passes.size() && shares[1] > 1.0; ++round) {
+      if (copy == 0.0 || round > 0) keep_largest(copy, copy_gbytes_per_s(ctx));
       figure.fraction_of_copy = std::min(figure.fraction_of_copy, figure.gbytes_per_s / copy);
+      shares[1] = figure.fraction_of_copy;
+      ctx.comm().maximum(std::span(shares).last(1));
     }
   }
   return figures;
