@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -65,6 +66,19 @@ enum class factor_vectors {
   heavier_y       ///< y_e as of force_y, (M^+ y)_o = 0 with this M
 };
 
+/// Links and momenta as they were at one moment of a trajectory. They stay on the device.
+class md_state {
+ public:
+  virtual ~md_state() = default;
+};
+
+/// Which matrices of the links are meant.
+enum class md_matrices {
+  links,
+  momenta,
+  force  ///< of the last call of force() or make_force()
+};
+
 /// The state of a hybrid Monte Carlo on a device. All members are collective, but those that are const and return
 /// numbers. One caller at a time. Random numbers depend on (seed, purpose, trajectory, global site) alone.
 class molecular_dynamics {
@@ -103,8 +117,21 @@ class molecular_dynamics {
   virtual void reunitarise() = 0;
   /// Makes the momenta their negatives.
   virtual void reverse() = 0;
+  /// Makes the momenta zero.
+  virtual void halt() = 0;
 
-  /// Returns dA/dt of one term as momenta on the host, its solves to `tolerance` (0: as in a trajectory).
+  /// Keeps links and momenta as they are now, in the memory of an earlier state if there is one.
+  virtual void keep(std::unique_ptr<md_state>& in) const = 0;
+  /// Puts links and momenta back that were kept. Pseudofermions and the start of the trajectory stay.
+  virtual void put_back(const md_state& kept) = 0;
+  /// Copies the matrices of sites of this rank to the host, and no others.
+  /// \param at  local coordinates
+  /// \param to  four matrices for each of them
+  virtual void get(md_matrices which, std::span<const coordinate> at, std::span<site_links> to) const = 0;
+
+  /// Makes dA/dt of one term, which stays on the device, its solves to `tolerance` (0: as in a trajectory).
+  virtual void make_force(int term, double tolerance) = 0;
+  /// Returns the same as momenta on the host.
   virtual gauge_configuration force(int term, double tolerance) = 0;
   /// Copies vectors of a factor to the host; of `force_x` and `force_y` those of the last force of that factor.
   virtual void get(int factor, factor_vectors which, int pair, spinor_configuration& to) const = 0;

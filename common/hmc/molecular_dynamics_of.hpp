@@ -28,6 +28,7 @@ namespace plaquette {
 /// - `make_diagonal(a, links, action)` makes the blocks of A in place. `invert(to, a)` makes the blocks of A^-1.
 /// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
+/// - `get(to, matrices, at)` copies the four matrices of sites, given by local coordinates, to the host.
 /// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
 /// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
 ///   can.
@@ -60,6 +61,13 @@ class molecular_dynamics_of final : public molecular_dynamics {
     field force_x, force_y;  ///< on all sites
     std::optional<field> heavier_x{}, heavier_y{};
     factor_work work{};
+  };
+
+  struct kept_state final : md_state {
+    kept_state(gauge of_links, momenta_type of_momenta) : links(std::move(of_links)), momenta(std::move(of_momenta)) {}
+    gauge links;
+    momenta_type momenta;
+    std::vector<bool> noted;  ///< a kick that notes sizes rounds otherwise: the same bits follow from here again
   };
 
  public:
@@ -191,14 +199,42 @@ class molecular_dynamics_of final : public molecular_dynamics {
     ++moves_;
   }
   void reverse() override { Backend::combine(momenta_, -1.0, momenta_, 0.0); }
+  void halt() override { Backend::clear(momenta_); }
 
-  gauge_configuration force(int term, double tolerance) override {
+  void keep(std::unique_ptr<md_state>& in) const override {
+    if (in) {
+      auto& kept = dynamic_cast<kept_state&>(*in);
+      Backend::assign(kept.links, links_);
+      Backend::assign(kept.momenta, momenta_);
+    } else {
+      in = std::make_unique<kept_state>(Backend::copy_of(links_), Backend::copy_of(momenta_));
+    }
+    dynamic_cast<kept_state&>(*in).noted = noted_;
+  }
+  void put_back(const md_state& kept) override {
+    const auto& from = dynamic_cast<const kept_state&>(kept);
+    Backend::assign(links_, from.links);
+    Backend::assign(momenta_, from.momenta);
+    noted_ = from.noted;
+    ++moves_;
+  }
+  void get(md_matrices which, std::span<const coordinate> at, std::span<site_links> to) const override {
+    if (which == md_matrices::links)
+      Backend::get(to, links_, at);
+    else
+      Backend::get(to, which == md_matrices::momenta ? momenta_ : force_, at);
+  }
+
+  void make_force(int term, double tolerance) override {
     const typename Backend::exact_sums exact(action_.exact_sums);
     const int one[] = {term};
     Backend::clear(force_);
     if (systems_) systems_->use_past(false);  // a trajectory under way does not notice
     add_forces(force_, one, 1.0, tolerance);
     if (systems_) systems_->use_past(true);
+  }
+  gauge_configuration force(int term, double tolerance) override {
+    make_force(term, tolerance);
     return Backend::to_host(force_, context_);
   }
 

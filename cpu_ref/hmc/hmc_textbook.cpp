@@ -8,10 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "common/algebra/gamma.hpp"
 #include "common/lattice/ghosts.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/random/random_stream.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
+#include "cpu_ref/dirac/wilson_textbook.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 
 namespace plaquette::cpu::textbook {
@@ -53,21 +55,35 @@ site_field<su3<double>> three_sides(const gauge_configuration& u, int mu, int nu
   return w;
 }
 
-/// Returns A + i mu gamma_5 at a site, as a matrix on spin and colour.
+/// sigma_munu (-i) = [gamma_mu, gamma_nu] / 2 of the planes.
+constexpr std::array<spin_matrix, planes.size()> sigma_over_i = [] {
+  std::array<spin_matrix, planes.size()> all;
+  for (std::size_t k = 0; k < planes.size(); ++k) {
+    const spin_matrix a = gamma_matrix(planes[k][0]), b = gamma_matrix(planes[k][1]);
+    all[k] = complex<double>{0.5, 0.0} * (a * b - b * a);
+  }
+  return all;
+}();
+
+/// Returns A + i mu gamma_5 at a site, as a matrix on spin and colour. C = -1/2 sum c_munu sigma_munu (-i Fhat_munu).
 block_matrix site_block(const coordinate& x, const gauge_configuration& links, const fermion_action& action,
                         double mu) {
   const field_strengths f = field_strengths_at(x, links);
-  block_matrix a;
-  for (int column = 0; column < spin_colours; ++column) {
-    spinor<double> unit;
-    unit(column / colours, column % colours) = {1.0, 0.0};
-    const spinor<double> image = clover_at_site(unit, f, action);
-    for (int row = 0; row < spin_colours; ++row) {
-      const complex<double>& number = image(row / colours, row % colours);
-      a(row, column) = {number.re, number.im};
-    }
-    a(column, column) += std::complex<double>(action.diagonal(), column < spin_colours / 2 ? mu : -mu);
+  block_matrix a = block_matrix::Zero();
+  for (std::size_t k = 0; k < planes.size(); ++k) {
+    const double c = -0.5 * action.clover_coefficient(planes[k][0], planes[k][1]);
+    for (int s = 0; s < spins; ++s)
+      for (int r = 0; r < spins; ++r) {
+        if (norm2(sigma_over_i[k](s, r)) == 0.0) continue;
+        for (int i = 0; i < colours; ++i)
+          for (int j = 0; j < colours; ++j) {
+            const complex<double> number = c * (sigma_over_i[k](s, r) * f[k](i, j));
+            a(colours * s + i, colours * r + j) += std::complex<double>(number.re, number.im);
+          }
+      }
   }
+  for (int n = 0; n < spin_colours; ++n)
+    a(n, n) += std::complex<double>(action.diagonal(), n < spin_colours / 2 ? mu : -mu);
   return a;
 }
 
@@ -89,8 +105,6 @@ class neighbourhood {
 
   neighbourhood(const coordinate& at, const lattice_geometry& of, const communicator& comm)
       : at_(at), of_(of), comm_(comm) {}
-
-  int parity_of(const coordinate& x) const { return (parity(at_) + parity(x)) % 2; }  // middle is even
 
   /// Returns the values around the link, ghosts filled.
   template <class Value>
@@ -173,6 +187,17 @@ link_derivatives derivatives_of(gauge_configuration& links, int mu, const Functi
   return result;
 }
 
+/// Returns term(0) + ... + term(count - 1). The terms are computed by all threads, and summed in order.
+template <class Term>
+double sum_of(std::size_t count, const Term& term) {
+  std::vector<double> terms(count);
+#pragma omp parallel for schedule(static)
+  for (std::size_t n = 0; n < count; ++n) terms[n] = term(n);
+  double sum = 0.0;
+  for (const double number : terms) sum += number;
+  return sum;
+}
+
 fermion_action without_boundaries(fermion_action action) {
   action.boundary_phase.fill({1.0, 0.0});
   return action;
@@ -192,8 +217,35 @@ double loop(const gauge_configuration& u, coordinate x, std::initializer_list<in
 
 }  // namespace
 
+namespace {
+
+/// Returns Re tr A B^+.
+double trace_of_product(const su3<double>& a, const su3<double>& b) {
+  double sum = 0.0;
+  for (int i = 0; i < colours; ++i)
+    for (int j = 0; j < colours; ++j) sum += a(i, j).re * b(i, j).re + a(i, j).im * b(i, j).im;
+  return sum;
+}
+
+/// Returns the sum of Re tr of the plaquettes that begin at x, with their weights.
+double plaquettes_at(const coordinate& x, const gauge_configuration& u, const loop_action& action) {
+  double sum = 0.0;
+  for (int mu = 0; mu < dimensions; ++mu)
+    for (int nu = mu + 1; nu < dimensions; ++nu)
+      sum += action.plaquette_weight(mu, nu) *
+             trace_of_product(u(x)[mu] * u(shifted(x, mu, +1))[nu], u(x)[nu] * u(shifted(x, nu, +1))[mu]);
+  return sum;
+}
+
+}  // namespace
+
 double gauge_action_change(const gauge_configuration& after, const gauge_configuration& before,
                            const loop_action& action, const communicator& comm) {
+  if (action.c1 == 0.0)
+    return action.beta / colours *
+           sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+             return {plaquettes_at(x, before, action) - plaquettes_at(x, after, action)};
+           })[0];
   double change = 0.0;
   for (int mu = 0; mu < dimensions; ++mu)
     for (int nu = 0; nu < dimensions; ++nu) {
@@ -202,7 +254,7 @@ double gauge_action_change(const gauge_configuration& after, const gauge_configu
       const auto loops = [&](const gauge_configuration& u, const site_field<su3<double>>& w, const coordinate& x) {
         const double plaquette = mu < nu ? trace(w(x) * adjoint(u(x)[nu])).re : 0.0;
         const su3<double> bent = u(x)[mu] * w(shifted(x, mu, +1)) * adjoint(u(shifted(x, nu, +1))[mu]);
-        const double rectangle = action.c1 == 0.0 ? 0.0 : trace(bent * adjoint(u(x)[nu])).re;
+        const double rectangle = trace(bent * adjoint(u(x)[nu])).re;
         return action.plaquette_weight(mu, nu) * plaquette + action.c1 * rectangle;
       };
       change += sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
@@ -212,30 +264,55 @@ double gauge_action_change(const gauge_configuration& after, const gauge_configu
   return action.beta / colours * change;
 }
 
+site_links momenta_at_site(const coordinate& x, const lattice_geometry& geometry, std::uint64_t seed,
+                           std::uint64_t trajectory) {
+  static const std::array<su3<double>, 8> directions = [] {
+    std::array<su3<double>, 8> all;
+    for (int k = 0; k < 8; ++k) all[static_cast<std::size_t>(k)] = along(k);
+    return all;
+  }();
+  random_stream random(seed, random_stream_id(random_purpose::momenta, trajectory),
+                       static_cast<std::uint64_t>(geometry.global_index(x)));
+  site_links p{};
+  for (su3<double>& a : p)
+    for (std::size_t k = 0; k < directions.size(); k += 2) {
+      const auto [first, second] = random.gaussians();
+      a += first * directions[k] + second * directions[k + 1];
+    }
+  return p;
+}
+
 gauge_configuration momenta(const lattice_geometry& geometry, std::uint64_t seed, std::uint64_t trajectory,
                             const communicator& comm) {
   gauge_configuration p(geometry);
-  for_each_site(geometry, [&](const coordinate& x) {
-    random_stream random(seed, random_stream_id(random_purpose::momenta, trajectory),
-                         static_cast<std::uint64_t>(geometry.global_index(x)));
-    for (int mu = 0; mu < dimensions; ++mu) {
-      p(x)[mu] = su3<double>();
-      for (int k = 0; k < 8; k += 2) {
-        const auto [first, second] = random.gaussians();
-        p(x)[mu] += first * along(k) + second * along(k + 1);
-      }
-    }
-  });
+  for_each_site(geometry, [&](const coordinate& x) { p(x) = momenta_at_site(x, geometry, seed, trajectory); });
   exchange_ghosts(p, comm);
   return p;
 }
 
+namespace {
+
+/// Returns -tr A^2 of the links of a site.
+double kinetic_energy_at(const site_links& momenta) {
+  double energy = 0.0;
+  for (const su3<double>& a : momenta)
+    for (int i = 0; i < colours; ++i)
+      for (int j = 0; j < colours; ++j) energy -= (a(i, j) * a(j, i)).re;
+  return energy;
+}
+
+}  // namespace
+
 double kinetic_change(const gauge_configuration& after, const gauge_configuration& before, const communicator& comm) {
-  const auto energy = [](const su3<double>& a) { return -trace(a * a).re; };
   return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
-    double change = 0.0;
-    for (int mu = 0; mu < dimensions; ++mu) change += energy(after(x)[mu]) - energy(before(x)[mu]);
-    return {change};
+    return {kinetic_energy_at(after(x)) - kinetic_energy_at(before(x))};
+  })[0];
+}
+
+double kinetic_change(const gauge_configuration& after, std::uint64_t seed, std::uint64_t trajectory,
+                      const communicator& comm) {
+  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+    return {kinetic_energy_at(after(x)) - kinetic_energy_at(momenta_at_site(x, after.geometry(), seed, trajectory))};
   })[0];
 }
 
@@ -303,6 +380,44 @@ double even_system_residual(spinor_configuration& z, const spinor_configuration&
   return std::sqrt(sums[0] / sums[1]);
 }
 
+judged_sites::judged_sites(const gauge_configuration& on, std::span<const coordinate> sites, bool has_clover)
+    : links(on), at(sites), leaves(has_clover ? sites.size() : 0) {
+  const auto count = static_cast<std::int64_t>(leaves.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t n = 0; n < count; ++n)
+    leaves[static_cast<std::size_t>(n)] = field_strengths_at(at[static_cast<std::size_t>(n)], links);
+}
+
+double even_system_residual(spinor_configuration& z, const source_at_site& r, const judged_sites& sites,
+                            const factor_operator& w, bool daggered, const communicator& comm) {
+  exchange_ghosts(z, comm);
+  std::vector<std::array<double, 2>> of_site(sites.at.size());
+  const auto count = static_cast<std::int64_t>(of_site.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto n = static_cast<std::size_t>(k);
+    const coordinate& x = sites.at[n];
+    const bool is_odd = is_odd_site(z.geometry(), x);
+    spinor<double> image = wilson_at_site(x, z, sites.links, w.action, daggered);
+    if (w.action.has_clover()) image += clover_at_site(z(x), sites.leaves[n], w.action);
+    const double mu = is_odd ? w.mu : w.mu + w.even_mu;
+    const spinor<double> source = is_odd ? spinor<double>{} : r(x);
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c) {
+        const complex<double> twist = complex<double>{0.0, (s < 2) != daggered ? mu : -mu} * z(x)(s, c);
+        of_site[n][0] += norm2(image(s, c) + twist - source(s, c));
+        of_site[n][1] += norm2(source(s, c));
+      }
+  }
+  std::array<double, 2> sums{};
+  for (const auto& [residual, source] : of_site) {
+    sums[0] += residual;
+    sums[1] += source;
+  }
+  comm.sum(std::span<double>(sums));
+  return std::sqrt(sums[0] / sums[1]);
+}
+
 double odd_part(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w, bool daggered,
                 const communicator& comm) {
   const spinor_configuration image = image_of(z, links, w, daggered, comm);
@@ -349,10 +464,27 @@ spinor_configuration source_of_action(const spinor_configuration& phi, const qua
   return gamma5_of_even(phi, {0.0, quarks.mu(factor + 1) - quarks.mu(factor)});
 }
 
+spinor<double> source_at(const spinor<double>& phi, const quark_pairs& quarks, int factor) {
+  const complex<double> number = quarks.is_last(factor)
+                                     ? complex<double>{1.0, 0.0}
+                                     : complex<double>{0.0, quarks.mu(factor + 1) - quarks.mu(factor)};
+  spinor<double> out;
+  for (int s = 0; s < spins; ++s)
+    for (int c = 0; c < colours; ++c) out(s, c) = (s < 2 ? number : -number) * phi(s, c);
+  return out;
+}
+
 double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
                             const spinor_configuration& phi, bool is_last, const communicator& comm) {
   if (is_last) return even_norm_change(after, before, comm);
-  return even_norm_change(even_sum(phi, after), even_sum(phi, before), comm);
+  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
+    if (is_odd_site(after.geometry(), x)) return {0.0};
+    double change = 0.0;
+    for (int s = 0; s < spins; ++s)
+      for (int c = 0; c < colours; ++c)
+        change += norm2(phi(x)(s, c) + after(x)(s, c)) - norm2(phi(x)(s, c) + before(x)(s, c));
+    return {change};
+  })[0];
 }
 
 double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
@@ -372,61 +504,59 @@ link_derivatives components(const su3<double>& force) {
   return f;
 }
 
-link_derivatives gauge_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                   const loop_action& action, const communicator& comm) {
-  const neighbourhood around(at, links.geometry(), comm);
-  gauge_configuration u = around.copy(links);
-  return derivatives_of(u, mu, [&] {
-    double sum = 0.0;
-    constexpr extents starts{3, 3, 3, 3};  // of loops that reach the middle
-    for (std::int64_t n = 0; n < volume(starts); ++n) {
-      const coordinate x = coordinate_of(n, starts);
+link_surroundings::link_surroundings(const coordinate& place, int direction, const gauge_configuration& all,
+                                     const communicator& comm)
+    : at(place), mu(direction), of(all), links(neighbourhood(place, all.geometry(), comm).copy(all)) {}
+
+link_derivatives gauge_derivatives(const link_surroundings& link, const loop_action& action) {
+  const gauge_configuration& u = link.links;
+  constexpr extents starts{3, 3, 3, 3};  // of loops that reach the middle
+  return derivatives_of(link.links, link.mu, [&] {
+    return -action.beta / colours * sum_of(static_cast<std::size_t>(volume(starts)), [&](std::size_t n) {
+      const coordinate x = coordinate_of(static_cast<std::int64_t>(n), starts);
+      double sum = 0.0;
       for (int a = 1; a <= dimensions; ++a)
         for (int b = a + 1; b <= dimensions; ++b) {
           sum += action.plaquette_weight(a - 1, b - 1) * loop(u, x, {a, b, -a, -b});
           if (action.c1 == 0.0) continue;
           sum += action.c1 * (loop(u, x, {a, a, b, -a, -a, -b}) + loop(u, x, {a, b, b, -a, -b, -b}));
         }
-    }
-    return -action.beta / colours * sum;
+      return sum;
+    });
   });
 }
 
-link_derivatives quark_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                   const spinor_configuration& x, const spinor_configuration& y,
-                                   const fermion_action& action, const communicator& comm) {
-  const neighbourhood around(at, links.geometry(), comm);
-  gauge_configuration u = around.copy(links);
+link_derivatives quark_derivatives(const link_surroundings& link, const spinor_configuration& x,
+                                   const spinor_configuration& y, const fermion_action& action,
+                                   const communicator& comm) {
+  const neighbourhood around(link.at, link.of.geometry(), comm);
   const spinor_configuration x_here = around.copy(x, action), y_here = around.copy(y, action);
   const fermion_action inside = without_boundaries(action);
-  const std::vector<coordinate> sites = touched_sites(mu);
-  return derivatives_of(u, mu, [&] {
-    double sum = 0.0;
-    for (const coordinate& site : sites) {
-      const spinor<double> image = at_site(site, x_here, u, inside);
+  const std::vector<coordinate> sites = touched_sites(link.mu);
+  return derivatives_of(link.links, link.mu, [&] {
+    return -2.0 * sum_of(sites.size(), [&](std::size_t n) {
+      const spinor<double> image = at_site(sites[n], x_here, link.links, inside);
+      double sum = 0.0;
       for (int s = 0; s < spins; ++s)
-        for (int c = 0; c < colours; ++c) sum += (conj(y_here(site)(s, c)) * image(s, c)).re;
-    }
-    return -2.0 * sum;
+        for (int c = 0; c < colours; ++c) sum += (conj(y_here(sites[n])(s, c)) * image(s, c)).re;
+      return sum;
+    });
   });
 }
 
-link_derivatives determinant_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                         const quark_pairs& quarks, const communicator& comm) {
-  const neighbourhood around(at, links.geometry(), comm);
-  gauge_configuration u = around.copy(links);
+link_derivatives determinant_derivatives(const link_surroundings& link, const quark_pairs& quarks) {
+  const auto block = [&](const coordinate& site) {
+    return site_block(site, link.links, quarks.action, quarks.twisted_mass);
+  };
   std::vector<coordinate> sites;
   std::vector<block_matrix> inverses;
-  for (const coordinate& site : touched_sites(mu))
-    if (around.parity_of(site) == 1) {
+  for (const coordinate& site : touched_sites(link.mu))
+    if ((parity(link.at) + parity(site)) % 2 == 1) {  // the middle is even
       sites.push_back(site);
-      inverses.push_back(site_block(site, u, quarks.action, quarks.twisted_mass).inverse());
+      inverses.push_back(block(site).inverse());
     }
-  return derivatives_of(u, mu, [&] {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < sites.size(); ++k)
-      sum += (inverses[k] * site_block(sites[k], u, quarks.action, quarks.twisted_mass)).trace().real();
-    return -2.0 * sum;
+  return derivatives_of(link.links, link.mu, [&] {
+    return -2.0 * sum_of(sites.size(), [&](std::size_t n) { return (inverses[n] * block(sites[n])).trace().real(); });
   });
 }
 

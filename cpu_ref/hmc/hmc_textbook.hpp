@@ -7,10 +7,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "common/comms/communicator.hpp"
 #include "common/hmc/hybrid_action.hpp"
 #include "common/lattice/site_field.hpp"
+#include "cpu_ref/dirac/clover_textbook.hpp"
 
 namespace plaquette::cpu::textbook {
 
@@ -22,8 +26,15 @@ double gauge_action_change(const gauge_configuration& after, const gauge_configu
 gauge_configuration momenta(const lattice_geometry& geometry, std::uint64_t seed, std::uint64_t trajectory,
                             const communicator& comm);
 
+/// Returns those of one site, given by its local coordinate.
+site_links momenta_at_site(const coordinate& x, const lattice_geometry& geometry, std::uint64_t seed,
+                           std::uint64_t trajectory);
+
 /// Returns K(after) - K(before), K = -sum tr A^2. Collective.
 double kinetic_change(const gauge_configuration& after, const gauge_configuration& before, const communicator& comm);
+/// Returns K(after) less that of the momenta of a trajectory, which are drawn site by site. Collective.
+double kinetic_change(const gauge_configuration& after, std::uint64_t seed, std::uint64_t trajectory,
+                      const communicator& comm);
 
 /// Returns the change of ln |det(A + i mu gamma_5)| on odd sites from `before` to `after`, mu the twisted mass of the
 /// quarks: half of that of ln det(A^2 + mu^2). Ghosts filled. Collective.
@@ -49,6 +60,23 @@ factor_operator operator_of(const quark_pairs& quarks, int factor);
 double even_system_residual(spinor_configuration& z, const spinor_configuration& r, const gauge_configuration& links,
                             const factor_operator& w, bool daggered, const communicator& comm);
 
+/// Links, and sites of this rank at which solutions are judged on them.
+struct judged_sites {
+  const gauge_configuration& links;       ///< ghosts filled
+  std::span<const coordinate> at;         ///< local coordinates
+  std::vector<field_strengths> leaves{};  ///< of the clover term at these sites; none without it
+
+  judged_sites(const gauge_configuration& on, std::span<const coordinate> sites, bool has_clover);
+};
+
+/// Returns a source at a site, given by its local coordinate.
+using source_at_site = std::function<spinor<double>(const coordinate&)>;
+
+/// Returns the residual of even_system_residual, with both norms over these sites alone. Collective: the ghosts of z
+/// are refreshed.
+double even_system_residual(spinor_configuration& z, const source_at_site& r, const judged_sites& sites,
+                            const factor_operator& w, bool daggered, const communicator& comm);
+
 /// Returns W_k psi_e, zero on odd sites. The odd sites of psi are made such that the operator gives zero on them.
 /// Collective.
 spinor_configuration even_product(spinor_configuration& psi, const gauge_configuration& links, const factor_operator& w,
@@ -58,6 +86,9 @@ spinor_configuration even_product(spinor_configuration& psi, const gauge_configu
 /// Collective.
 spinor_configuration source_of_action(const spinor_configuration& phi, const quark_pairs& quarks, int factor,
                                       const gauge_configuration& links, const communicator& comm);
+
+/// Returns the same at a site, of the spinor phi there. Not if masses are shifted: it then takes the neighbours, too.
+spinor<double> source_at(const spinor<double>& phi, const quark_pairs& quarks, int factor);
 
 /// Returns |(W z)_o| / |z|, W with its adjoint if daggered. Collective.
 double odd_part(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w, bool daggered,
@@ -78,19 +109,27 @@ using link_derivatives = std::array<double, 8>;
 /// Returns the f_k of a matrix i f_k T_k: a force that a device has computed.
 link_derivatives components(const su3<double>& force);
 
-/// Returns the derivatives of the gauge action. Collective.
-/// \param at  global coordinate of the link
-link_derivatives gauge_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                   const loop_action& action, const communicator& comm);
+/// A link and the links around it, copied from all ranks.
+struct link_surroundings {
+  coordinate at;                      ///< global coordinate of the link
+  int mu;                             ///< its direction
+  const gauge_configuration& of;      ///< all links
+  mutable gauge_configuration links;  ///< those around; the link itself is varied and put back
+
+  /// Collective.
+  link_surroundings(const coordinate& place, int direction, const gauge_configuration& all, const communicator& comm);
+};
+
+/// Returns the derivatives of the gauge action.
+link_derivatives gauge_derivatives(const link_surroundings& link, const loop_action& action);
 
 /// Returns those of -2 Re y^+ M(U) x at fixed x and y, summed over all sites: of the action of a pseudofermion.
 /// Collective.
-link_derivatives quark_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                   const spinor_configuration& x, const spinor_configuration& y,
-                                   const fermion_action& action, const communicator& comm);
+link_derivatives quark_derivatives(const link_surroundings& link, const spinor_configuration& x,
+                                   const spinor_configuration& y, const fermion_action& action,
+                                   const communicator& comm);
 
-/// Returns those of -ln det(A_oo^2 + mu^2), mu the twisted mass of the quarks. Collective.
-link_derivatives determinant_derivatives(const coordinate& at, int mu, const gauge_configuration& links,
-                                         const quark_pairs& quarks, const communicator& comm);
+/// Returns those of -ln det(A_oo^2 + mu^2), mu the twisted mass of the quarks.
+link_derivatives determinant_derivatives(const link_surroundings& link, const quark_pairs& quarks);
 
 }  // namespace plaquette::cpu::textbook

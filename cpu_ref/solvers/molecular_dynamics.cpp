@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <span>
 
 #include "common/hmc/molecular_dynamics_of.hpp"
 #include "common/lattice/ghosts.hpp"
@@ -42,6 +43,9 @@ struct cpu_hmc_backend : multigrid_backend {
   static void clear(momenta& p) { cpu::clear(p); }
   static void clear(leaves& z) { cpu::clear(z); }
   static void combine(momenta& p, double a, const momenta& f, double b) { cpu::combine(p, a, f, b); }
+  static void get(std::span<site_links> to, const gauge& from, std::span<const coordinate> at) {
+    for (std::size_t n = 0; n < at.size(); ++n) to[n] = from(at[n]);
+  }
   static void reunitarise(gauge& links, const context& ctx) { cpu::reunitarise(links, ctx.comm()); }
   static void finish(const context&) {}
 

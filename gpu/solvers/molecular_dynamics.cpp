@@ -2,6 +2,7 @@
 /// \file
 /// The twin of cpu_ref/solvers/molecular_dynamics.cpp.
 #include <memory>
+#include <span>
 
 #include "common/hmc/molecular_dynamics_of.hpp"
 #include "gpu/dirac/fermion_force.hpp"
@@ -10,6 +11,7 @@
 #include "gpu/gauge/link_arithmetic.hpp"
 #include "gpu/gauge/momenta.hpp"
 #include "gpu/gauge/plaquette.hpp"
+#include "gpu/gauge/sites_to_host.hpp"
 #include "gpu/solvers.hpp"
 #include "gpu/solvers/multigrid_backend.hpp"
 
@@ -42,6 +44,9 @@ struct gpu_hmc_backend : multigrid_backend {
   static void clear(momenta& p) { gpu::clear(p); }
   static void clear(leaves& z) { gpu::clear(z); }
   static void combine(momenta& p, double a, const momenta& f, double b) { gpu::combine(p, a, f, b); }
+  static void get(std::span<site_links> to, const gauge& from, std::span<const coordinate> at) {
+    gpu::get_sites(to, from, at);
+  }
   static void reunitarise(gauge& links, const context&) { gpu::reunitarise(links); }
   static void finish(const context& ctx) { ctx.queue().synchronize(); }
 

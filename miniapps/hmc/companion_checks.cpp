@@ -6,19 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
+#include "common/gauge/force.hpp"
 #include "common/hmc/trajectory.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "cpu_ref/gauge/gauge_force.hpp"
-#include "cpu_ref/gauge/link_arithmetic.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
-#include "miniapps/hmc/chain_store.hpp"
+#include "miniapps/hmc/drawn_sites.hpp"
 
 namespace plaquette {
 
@@ -35,7 +34,10 @@ struct test_links {
 
   gauge_configuration displaced(double step) const {
     gauge_configuration moved = links;
-    cpu::move_links(moved, direction, step, comm);
+    for (std::int64_t n = 0; n < links.geometry().local_volume(); ++n)
+      for (std::size_t mu = 0; mu < dimensions; ++mu)
+        moved.at_site(n)[mu] = moved_link(links.at_site(n)[mu], direction.at_site(n)[mu], step);
+    exchange_ghosts(moved, comm);
     return moved;
   }
   /// Returns dS/de along the direction, as a force has it.
@@ -132,8 +134,9 @@ void check_operations(molecular_dynamics& state, const test_links& where, const 
   state.set_links(where.links);
   state.refresh(2);
   double off = 0.0;
+  const std::vector<coordinate> all = drawn_sites(where.links.geometry(), 0);
   for (const md_operation& operation : few.operations)
-    keep_largest(off, error_of_operation(state, few, operation, where.comm));
+    keep_largest(off, error_of_operation(state, few, operation, all, where.comm));
   where.check("every operation of a trajectory", off, 1e-10);
   state.reverse();
   integrate(state, few);
@@ -165,38 +168,62 @@ hybrid_action exact_action(const hmc_options& options, std::uint64_t seed, doubl
 
 }  // namespace
 
+double rms_distance_at_sites(std::span<const site_links> u, std::span<const site_links> v, const communicator& comm) {
+  std::array<double, 2> sums{0.0, 1.0 * dimensions * static_cast<double>(u.size())};
+  for (std::size_t n = 0; n < u.size(); ++n)
+    for (std::size_t mu = 0; mu < dimensions; ++mu)
+      for (int i = 0; i < colours; ++i)
+        for (int j = 0; j < colours; ++j) sums[0] += norm2(u[n][mu](i, j) - v[n][mu](i, j));
+  comm.sum(std::span<double>(sums));
+  return std::sqrt(sums[0] / sums[1]);
+}
+
 double error_of_operation(molecular_dynamics& state, const md_plan& plan, const md_operation& operation,
-                          const communicator& comm) {
+                          std::span<const coordinate> at, const communicator& comm) {
   using enum md_operation::kind;
+  using values = std::vector<site_links>;
   const std::vector<int>& terms = plan.terms_of_level[static_cast<std::size_t>(operation.level)];
-  const auto add_force = [&](gauge_configuration& to, double step) {
-    for (const int term : terms) cpu::combine(to, 1.0, state.force(term, 0.0), step);
+  const auto now = [&](md_matrices which) {
+    values all(at.size());
+    state.get(which, at, all);
+    return all;
   };
-  // As few fields as can be are held at once.
-  std::optional<gauge_configuration> links;
-  if (operation.what != kick) links.emplace(state.links());
+  const auto add_force = [&](values& to, double step) {
+    for (const int term : terms) {
+      state.make_force(term, 0.0);
+      const values force = now(md_matrices::force);
+      for (std::size_t n = 0; n < to.size(); ++n)
+        for (std::size_t mu = 0; mu < dimensions; ++mu) to[n][mu] += step * force[n][mu];
+    }
+  };
+  const auto move = [&](values& links, const values& momenta, double step) {
+    for (std::size_t n = 0; n < links.size(); ++n)
+      for (std::size_t mu = 0; mu < dimensions; ++mu) links[n][mu] = moved_link(links[n][mu], momenta[n][mu], step);
+  };
+  double off = 0.0;
+  values links = now(md_matrices::links), momenta = now(md_matrices::momenta);
   if (operation.what == displaced_kick) {
-    std::optional<gauge_configuration> displacement(links->geometry());
-    add_force(*displacement, operation.displacement);
-    gauge_configuration displaced = *links;
-    cpu::move_links(displaced, *displacement, 1.0, comm);
-    displacement.reset();
-    state.set_links(displaced);
+    std::unique_ptr<md_state> here;
+    state.keep(here);
+    values force(at.size()), displaced = links;
+    add_force(force, 1.0);
+    state.halt();
+    state.kick(terms, 1.0);  // momenta are the force now
+    keep_largest(off, rms_distance_at_sites(now(md_matrices::momenta), force, comm));
+    state.drift(operation.displacement);
+    move(displaced, force, operation.displacement);
+    keep_largest(off, rms_distance_at_sites(now(md_matrices::links), displaced, comm));
+    add_force(momenta, operation.step);
+    state.put_back(*here);
+  } else if (operation.what == kick) {
+    add_force(momenta, operation.step);
+  } else {
+    move(links, momenta, operation.step);
   }
-  gauge_configuration momenta = state.momenta();
-  if (operation.what != drift) add_force(momenta, operation.step);
-  if (operation.what == displaced_kick) {
-    state.set_links(*links);
-    links.reset();
-  }
-  if (links) cpu::move_links(*links, momenta, operation.step, comm);
-  const std::uint64_t before = sum_of_links(state.links(), comm);
   operate(state, plan, operation);
-  double off = cpu::rms_distance(state.momenta(), momenta, comm);
-  if (links)
-    keep_largest(off, cpu::rms_distance(state.links(), *links, comm));
-  else if (sum_of_links(state.links(), comm) != before)
-    keep_largest(off, 1.0);  // kicks leave links as they are
+  keep_largest(off, rms_distance_at_sites(now(md_matrices::momenta), momenta, comm));
+  const double moved = rms_distance_at_sites(now(md_matrices::links), links, comm);
+  keep_largest(off, operation.what == drift || moved == 0.0 ? moved : 1.0);  // kicks leave links as they are
   return off;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "common/hmc/molecular_dynamics.hpp"
 #include "miniapps/hmc/hmc_options.hpp"
@@ -16,11 +17,15 @@ namespace plaquette {
 using dynamics_of_lattice = std::function<std::unique_ptr<molecular_dynamics>(
     const communicator& comm, const gauge_configuration& links, const hybrid_action& action)>;
 
+/// Returns the root mean square of |U - V| of the links at some sites of all ranks. Collective.
+double rms_distance_at_sites(std::span<const site_links> u, std::span<const site_links> v, const communicator& comm);
+
 /// Does an operation, and returns how far links and momenta are from what they should be: the larger one of two root
-/// mean squares. What they should be, the CPU library computes of links, momenta and forces before. Collective in
-/// `comm`.
+/// mean squares. What they should be, the host computes of links, momenta and forces before. A displaced kick is made
+/// of a kick, a drift and a force. Collective in `comm`.
+/// \param at  sites of this rank that are compared
 double error_of_operation(molecular_dynamics& state, const md_plan& plan, const md_operation& operation,
-                          const communicator& comm);
+                          std::span<const coordinate> at, const communicator& comm);
 
 /// Adds checks on 4^3x8 with links and momenta drawn now: every force against differences of the action, every
 /// operation of a trajectory, the order of the integrator, and the way back. Each rank makes them by itself.

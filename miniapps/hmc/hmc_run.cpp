@@ -19,6 +19,7 @@
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "miniapps/hmc/chain_measurement.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
+#include "miniapps/hmc/drawn_sites.hpp"
 #include "miniapps/hmc/history_checks.hpp"
 #include "miniapps/hmc/hmc_report.hpp"
 #include "miniapps/hmc/hmc_trials.hpp"
@@ -102,10 +103,13 @@ constexpr double largest_dh = 50.0;  ///< of a first trajectory: none beyond it 
 }
 
 /// Makes a trajectory; none if the run is stopped in it: the links are then those of its start.
-std::optional<trajectory_result> try_trajectory(chain_run& run, int number) {
+std::optional<trajectory_result> try_trajectory(chain_run& run, trajectory_judge& judge, int number) {
+  judge.begin_trajectory();
   try {
-    return make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number),
-                           [&run] { return run.app.control.should_stop(); });
+    return make_trajectory(*run.md, run.options.plan, static_cast<std::uint64_t>(number), [&] {
+      judge.note_operation(*run.md);
+      return run.app.control.should_stop();
+    });
   } catch (const error& stop) {
     if (stop.status() != exit_status::interrupted) {
       if (!have_links_left_su3(*run.md)) throw;
@@ -136,7 +140,7 @@ bool do_one_trajectory(chain_run& run, trajectory_judge& judge) {
   const int number = run.state.trajectories_done();
   run.app.world.barrier();
   const stopwatch watch;
-  const auto result = try_trajectory(run, number);
+  const auto result = try_trajectory(run, judge, number);
   if (!result) return false;
   trajectory_record record;
   record.dh = result->change.total();
@@ -252,10 +256,11 @@ void judge_run(chain_run& run, trajectory_judge& judge, const gauge_configuratio
   const auto make = [&run](const communicator& comm, const gauge_configuration& of, const hybrid_action& action) {
     return run.app.device->make_molecular_dynamics(of.geometry(), comm, of, action);
   };
-  check_companion(run.app, run.options, make);
-  check_own_links(run.app, run.options, links, make);
-  if (run.app.is_root() && run.state.trajectories_done() > run.first)
-    fmt::print("judged     {}\n", judge.describe_judged(run.first));
+  judge.parts()("companion lattice", [&] { check_companion(run.app, run.options, make); });
+  judge.parts()("last links", [&] { check_own_links(run.app, run.options, links, make); });
+  if (!run.app.is_root()) return;
+  if (run.state.trajectories_done() > run.first) fmt::print("judged     {}\n", judge.describe_judged(run.first));
+  fmt::print("verdict    {:.3g} s: {}\n", judge.parts().total(), judge.parts().describe());
 }
 
 /// Says where kappa is beyond the critical one of the links of the start, or of any: 1/8 on free links, 1/4 at beta 0.
@@ -364,14 +369,25 @@ run_estimate hmc_program::estimate(app_run& run) {
   const auto is_displaced = [](const md_operation& o) { return o.what == md_operation::kind::displaced_kick; };
   const bool displaces = std::ranges::any_of(options_.plan.operations, is_displaced);
   const bool on_gpu = options_.shared.device == "gpu";
-  // The judge holds trajectories, the last links, momenta, and where it repeats an operation 2 for a kick, else 3.
-  const int kept = std::min(trajectory_judge::slots(run.geometry), options_.trajectories - state_.trajectories_done());
-  const double judged = (2.0 * std::max(kept, 0) + (displaces ? 5.0 : 4.5)) * on_host;
+  // The judge holds the starts of trajectories on the host, and links and momenta on the device, those of a trajectory
+  // under way with them. When it judges, it has the last links, links and momenta of an end, vectors, and leaves and
+  // some matrices of the drawn sites.
+  const int to_make = std::max(options_.trajectories - state_.trajectories_done(), 0);
+  const int kept = std::min(trajectory_judge::slots(run.geometry), to_make);
+  const bool is_one_piece = options_.plan.operations.size() < 2 * trajectory_recorder::least;  // nothing is before it
+  const double states = 2.0 * (trajectory_judge::states - (is_one_piece ? 1 : 0)) * std::min(kept + 1, to_make);
+  const bool has_quarks = options_.action.quarks.has_value();
+  const double vectors =
+      has_quarks ? 2.0 * options_.action.quarks->factors() * options_.action.quarks->pairs + 1.0 : 0.0;
+  const double at_a_site = displaces || !has_quarks ? 6.5 : options_.action.has_determinant() ? 1.5 : 0.0;
+  const double of_sites = std::min(sites, static_cast<double>(most_judged_sites)) * at_a_site * sizeof(site_links);
+  const double judged = (kept + 3.0 + vectors / 3.0) * on_host + of_sites;
   constexpr double program = 0x1.4p23, runtime = 0x1p29;
   hybrid_action action = options_.action;
   // A trial may choose single precision, and has tried it.
   if (options_.chooses_solvers) action.solvers.push_back({.inner = precision::single});
-  double device = bytes_on_device(action, displaces, on_gpu ? sites * sizeof(site_links) : on_host, sites, !on_gpu);
+  const double gauge = on_gpu ? sites * sizeof(site_links) : on_host;
+  double device = bytes_on_device(action, displaces, gauge, sites, !on_gpu) + states * gauge;
   if (on_gpu) device += sites * bytes_of_forces(action);
   run_estimate needs{judged + program + (on_gpu ? 0.0 : device), on_gpu ? 1.05 * device + runtime : 0.0};
   if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt)
@@ -435,10 +451,17 @@ exit_status hmc_program::body(app_run& app) {
     return app.device->make_molecular_dynamics(app.geometry, app.world, links, action);
   };
   const auto make = [&](const hybrid_action& action) { return make_on(start.links, action); };
+  trajectory_judge judge(app, options_);
   std::optional<warmed_links> warmed;
   if (!options_.warm_up.empty() && state_.history.empty()) {
-    warmed = app.stage("warm-up", [&] { return warm_up(app, options_, std::move(start.links), make_on); });
+    trajectory_recorder recorder(app.world, 1);
+    warmed = app.stage("warm-up", [&] { return warm_up(app, options_, std::move(start.links), make_on, recorder); });
     check_warm_up(app, options_, *warmed);
+    app.begin("judging of the warm-up");
+    const kept_trajectory kept = recorder.take();
+    const hybrid_action action = action_of_warm_up(options_, kept.number);
+    judge.judge_warm_up(*make_on(kept.start, action), action, kept);
+    app.progress.clear();
     start.links = std::move(warmed->links);
   }
   if (options_.chooses_solvers) app.stage("trial of the solvers", [&] { choose_solvers(app, options_, make); });
@@ -446,7 +469,6 @@ exit_status hmc_program::body(app_run& app) {
   check_start(run, start);
   start.links = gauge_configuration(lattice_geometry({2, 2, 2, 2}));  // the device has them now
   if (options_.chooses_steps) app.stage("trial of the integrator", [&] { choose_steps(app, options_, *run.md); });
-  trajectory_judge judge(app, options_);
   do_trajectories(run, judge);
   const bool was_stopped = app.control.stopped();
   const gauge_configuration links = run.md->links();

@@ -6,16 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
-#include <vector>
+#include <optional>
+#include <span>
 
+#include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
-#include "cpu_ref/fields/random_spinor.hpp"
+#include "common/random/random_stream.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
-#include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
+#include "miniapps/hmc/drawn_sites.hpp"
 #include "miniapps/shared/clock_draw.hpp"
 
 namespace plaquette {
@@ -25,29 +26,6 @@ namespace {
 namespace textbook = cpu::textbook;
 
 constexpr double roundoff = 0x1p-53;
-
-/// Returns a - b on even sites, zero on odd ones.
-spinor_configuration even_difference(const spinor_configuration& a, const spinor_configuration& b) {
-  spinor_configuration out(a.geometry());
-  cpu::for_each_site(a.geometry(), [&](const coordinate& x) {
-    if (parity(a.geometry().to_global(x)) == 0)
-      for (int s = 0; s < spins; ++s)
-        for (int c = 0; c < colours; ++c) out(x)(s, c) = a(x)(s, c) - b(x)(s, c);
-  });
-  return out;
-}
-
-double even_norm(const spinor_configuration& psi, const communicator& world) {
-  return std::sqrt(textbook::even_norm_change(psi, spinor_configuration(psi.geometry()), world));
-}
-
-/// Returns eta of a pseudofermion: normal deviates with <eta eta^+> = 1.
-spinor_configuration noise(const app_run& run, std::uint64_t seed, std::uint64_t index) {
-  spinor_configuration eta = cpu::random_spinor(run.geometry, seed, index, run.world);
-  const double factor = std::sqrt(0.5);
-  cpu::for_each_site(run.geometry, [&](const coordinate& x) { eta(x) = factor * eta(x); });
-  return eta;
-}
 
 /// Returns numbers 0, 1, ..., length - 1, 0, 1, ... in an order that is drawn.
 std::array<int, trajectory_judge::judged_links> drawn_order(int length, const communicator& world) {
@@ -74,94 +52,297 @@ std::vector<drawn_link> drawn_links(const app_run& run) {
   return links;
 }
 
-}  // namespace
+/// Judges one trajectory. Fields of the host are made once: links of both ends, momenta of the end, and the vectors of
+/// the pseudofermions, which both the heat bath and the energy need.
+class judgement {
+ public:
+  judgement(app_run& run, part_seconds& parts, const hybrid_action& action, const md_plan& plan,
+            molecular_dynamics& state, const kept_trajectory& kept, std::vector<coordinate> sites)
+      : run_(run), parts_(parts), action_(action), plan_(plan), state_(state), kept_(kept), sites_(std::move(sites)) {}
 
-int trajectory_judge::slots(const lattice_geometry& geometry) {
-  extents padded = geometry.local();
-  for (int& length : padded) length += 2;
-  const double both = 2.0 * static_cast<double>(volume(padded)) * sizeof(site_links);
-  return std::clamp(static_cast<int>(bytes / both), 1, most_kept);
-}
+  /// \param goes_back  makes the way back of the piece, too
+  void judge_start_and_piece(bool goes_back);
+  void judge_end();
+  void judge_whole();
 
-void trajectory_judge::offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record) {
-  offered_.push_back({number, record.dh, record.plaquette, record.accepted});
-  seconds_ += record.seconds;
-  const auto most = static_cast<std::size_t>(slots(run_.geometry));
-  const std::size_t at = waiting_.size() < most ? waiting_.size() : draw_by_clock(offered_.size(), run_.world);
-  if (at >= most) return;
-  kept_trajectory taken{number, record, state.links_of_start(), state.links()};
-  if (at == waiting_.size())
-    waiting_.push_back(std::move(taken));
-  else
-    waiting_[at] = std::move(taken);
-}
+ private:
+  using values = std::vector<site_links>;
 
-void trajectory_judge::judge_start(molecular_dynamics& state) {
-  const hybrid_action& action = options_.action;
-  momenta_ = textbook::momenta(run_.geometry, action.seed, kept_->number, run_.world);
-  add("momenta of the drawn trajectory", cpu::rms_distance(state.momenta(), *momenta_, run_.world), 64.0 * roundoff);
-  if (!action.quarks) return;
-  const quark_pairs& quarks = *action.quarks;
-  worst_of_several noise_error, residual;
-  for (int k = 0; k < quarks.factors(); ++k)
-    for (int pair = 0; pair < quarks.pairs; ++pair) {
-      spinor_configuration phi(run_.geometry), z(run_.geometry);
-      state.get(k, factor_vectors::pseudofermion, pair, phi);
-      state.get(k, factor_vectors::start, pair, z);
-      const spinor_configuration eta = noise(run_, action.seed, noise_index(kept_->number, k, pair));
-      const textbook::factor_operator w = textbook::operator_of(quarks, k);
-      if (quarks.is_last(k)) {
-        noise_error.add(even_norm(even_difference(z, eta), run_.world) / even_norm(eta, run_.world), 64.0 * roundoff);
-      } else {
-        const textbook::factor_operator next = textbook::operator_of(quarks, k + 1);
-        spinor_configuration of_next = z;
-        if (quarks.has_mass_shifts()) textbook::even_product(of_next, kept_->start, next, run_.world);  // its odd sites
-        residual.add(textbook::even_system_residual(
-                         of_next, textbook::source_of_action(eta, quarks, k, kept_->start, run_.world), kept_->start,
-                         next, false, run_.world),
-                     10.0 * action.action_tolerance);
-      }
-      residual.add(
-          textbook::even_system_residual(z, textbook::source_of_action(phi, quarks, k, kept_->start, run_.world),
-                                         kept_->start, w, false, run_.world),
-          10.0 * action.action_tolerance);
+  /// The vectors of one pseudofermion.
+  struct vectors {
+    int factor, pair;
+    spinor_configuration phi, start;
+  };
+
+  void add(const std::string& name, double value, double tolerance) {
+    run_.result.checks.keep_worse({name, value, tolerance});
+  }
+  const quark_pairs& quarks() const { return *action_.quarks; }
+  double force_tolerance() const;
+  values at_sites(md_matrices which) const {
+    values all(sites_.size());
+    state_.get(which, sites_, all);
+    return all;
+  }
+  double distance(const values& a, const values& b) const { return rms_distance_at_sites(a, b, run_.world); }
+  spinor_configuration vector(int factor, factor_vectors which, int pair) const {
+    spinor_configuration psi(run_.geometry);
+    state_.get(factor, which, pair, psi);
+    return psi;
+  }
+  spinor<double> noise_at(const coordinate& x, int factor, int pair) const;
+  template <class Value>
+  double even_rms(Value&& value) const;
+  double residual(spinor_configuration& z, const textbook::source_at_site& r, const textbook::judged_sites& on,
+                  int factor, bool daggered) const {
+    return textbook::even_system_residual(z, r, on, textbook::operator_of(quarks(), factor), daggered, run_.world);
+  }
+  /// Returns W_k X at sites. If masses are shifted that is a field of all sites, which `held` keeps.
+  textbook::source_at_site source_of(const spinor_configuration& phi, int factor, const gauge_configuration& links,
+                                     std::optional<spinor_configuration>& held) const;
+
+  void judge_heat_bath();
+  std::vector<std::size_t> drawn_operations(const kept_piece& piece) const;
+  void judge_piece(bool goes_back);
+  void judge_forces(const gauge_configuration& links);
+  void judge_systems_of_force(int factor, const gauge_configuration& links, const textbook::judged_sites& on,
+                              std::vector<spinor_configuration>& x, std::vector<spinor_configuration>& y,
+                              worst_of_several& worst);
+  void judge_energy(const gauge_configuration& end, const energy_change& change);
+
+  app_run& run_;
+  part_seconds& parts_;
+  const hybrid_action& action_;
+  const md_plan& plan_;
+  molecular_dynamics& state_;
+  const kept_trajectory& kept_;
+  std::vector<coordinate> sites_;
+  std::vector<vectors> vectors_;
+};
+
+/// Returns eta of a pseudofermion at a site: normal deviates with <eta eta^+> = 1.
+spinor<double> judgement::noise_at(const coordinate& x, int factor, int pair) const {
+  random_stream random(action_.seed, random_stream_id(random_purpose::spinor, noise_index(kept_.number, factor, pair)),
+                       static_cast<std::uint64_t>(run_.geometry.global_index(x)));
+  const double size = std::sqrt(0.5);
+  spinor<double> eta;
+  for (int s = 0; s < spins; ++s)
+    for (int c = 0; c < colours; ++c) {
+      const auto [re, im] = random.gaussians();
+      eta(s, c) = {size * re, size * im};
     }
-  add("noise of pseudofermions", noise_error.value, noise_error.tolerance);
-  add("systems of the heat bath, by the textbook", residual.value, residual.tolerance);
+  return eta;
 }
 
-void trajectory_judge::judge_forces(molecular_dynamics& state) {
-  const hybrid_action& action = options_.action;
-  const std::vector<std::string> names = term_names(action);
+/// Returns the root of the sum of |value(x)|^2 over the judged sites that are even.
+template <class Value>
+double judgement::even_rms(Value&& value) const {
+  double sum = 0.0;
+  for (const coordinate& x : sites_)
+    if (parity(run_.geometry.to_global(x)) == 0) sum += norm2(value(x));
+  run_.world.sum({&sum, 1});
+  return std::sqrt(sum);
+}
+
+textbook::source_at_site judgement::source_of(const spinor_configuration& phi, int factor,
+                                              const gauge_configuration& links,
+                                              std::optional<spinor_configuration>& held) const {
+  if (!quarks().has_mass_shifts() || quarks().is_last(factor))
+    return [this, &phi, factor](const coordinate& x) { return textbook::source_at(phi(x), quarks(), factor); };
+  held = textbook::source_of_action(phi, quarks(), factor, links, run_.world);
+  return [&held](const coordinate& x) { return (*held)(x); };
+}
+
+void judgement::judge_heat_bath() {
+  const values found = at_sites(md_matrices::momenta);
+  values drawn(sites_.size());
+  for (std::size_t n = 0; n < sites_.size(); ++n)
+    drawn[n] = textbook::momenta_at_site(sites_[n], run_.geometry, action_.seed, kept_.number);
+  add("momenta of the drawn trajectory", distance(found, drawn), 64.0 * roundoff);
+  if (!action_.quarks) return;
+  const textbook::judged_sites on(kept_.start, sites_, quarks().action.has_clover());
+  worst_of_several noise, worst;
+  std::optional<spinor_configuration> held;
+  for (int k = 0; k < quarks().factors(); ++k)
+    for (int pair = 0; pair < quarks().pairs; ++pair) {
+      vectors& v = vectors_.emplace_back(k, pair, vector(k, factor_vectors::pseudofermion, pair),
+                                         vector(k, factor_vectors::start, pair));
+      const auto eta = [&, k, pair](const coordinate& x) { return noise_at(x, k, pair); };
+      if (quarks().is_last(k)) {
+        noise.add(even_rms([&](const coordinate& x) { return v.start(x) - eta(x); }) / even_rms(eta), 64.0 * roundoff);
+      } else if (quarks().has_mass_shifts()) {
+        spinor_configuration all_of_eta(run_.geometry), of_next = v.start;
+        cpu::for_each_site(run_.geometry, [&](const coordinate& x) { all_of_eta(x) = eta(x); });
+        textbook::even_product(of_next, kept_.start, textbook::operator_of(quarks(), k + 1),
+                               run_.world);  // its odd sites
+        worst.add(residual(of_next, source_of(all_of_eta, k, kept_.start, held), on, k + 1, false),
+                  10.0 * action_.action_tolerance);
+      } else {  // the odd sites of both operators are the same
+        worst.add(residual(
+                      v.start, [&](const coordinate& x) { return textbook::source_at(eta(x), quarks(), k); }, on, k + 1,
+                      false),
+                  10.0 * action_.action_tolerance);
+      }
+      worst.add(residual(v.start, source_of(v.phi, k, kept_.start, held), on, k, false),
+                10.0 * action_.action_tolerance);
+    }
+  add("noise of pseudofermions", noise.value, noise.tolerance);
+  add("systems of the heat bath, by the textbook", worst.value, worst.tolerance);
+}
+
+/// Draws an operation of each kind and level of a piece.
+std::vector<std::size_t> judgement::drawn_operations(const kept_piece& piece) const {
+  std::vector<std::size_t> drawn;
+  std::vector<std::uint64_t> seen;
+  for (std::size_t n = piece.first; n < piece.end; ++n) {
+    const auto is_like = [&](std::size_t m) {
+      const md_operation &a = plan_.operations[m], &b = plan_.operations[n];
+      return a.what == b.what && (a.what == md_operation::kind::drift || a.level == b.level);
+    };
+    const auto at = static_cast<std::size_t>(std::ranges::find_if(drawn, is_like) - drawn.begin());
+    if (at == drawn.size()) {
+      drawn.push_back(n);
+      seen.push_back(1);
+    } else if (draw_by_clock(++seen[at], run_.world) == 0) {
+      drawn[at] = n;
+    }
+  }
+  return drawn;
+}
+
+/// Makes a piece again as it was made in the run, and goes back. Some operations in it, drawn now, are made by the
+/// host.
+void judgement::judge_piece(bool goes_back) {
+  const kept_piece& piece = kept_.piece;
+  if (piece.first > 0) state_.put_back(*piece.before);
+  const values before = at_sites(md_matrices::links);
+  const std::vector<std::size_t> drawn = drawn_operations(piece);
+  for (const std::size_t n : drawn) run_.note_draw("operation", n);
+  const std::span<const md_operation> operations(plan_.operations.data() + piece.first, piece.end - piece.first);
+  double seconds = 0.0;
+  parts_("a piece, made again", [&] {
+    const stopwatch watch;
+    for (std::size_t n = piece.first; n < piece.end; ++n) {
+      if (std::ranges::find(drawn, n) == drawn.end()) {
+        operate(state_, plan_, plan_.operations[n]);
+        continue;
+      }
+      add("drawn operation of the drawn trajectory",
+          error_of_operation(state_, plan_, plan_.operations[n], sites_, run_.world),
+          action_.forecasts > 0 ? force_tolerance() : 1e-10);
+    }
+    state_.finish();
+    seconds = watch.seconds();
+  });
+  const values links = at_sites(md_matrices::links), momenta = at_sites(md_matrices::momenta);
+  if (goes_back) {
+    parts_("the way back", [&] {
+      state_.reverse();
+      for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation)
+        operate(state_, plan_, *operation);
+      state_.finish();
+    });
+    add("links after the way back", distance(at_sites(md_matrices::links), before), force_tolerance());
+  }
+  // Solves begin with what they had in the run, but for forecasts and the vectors of a hierarchy that was renewed.
+  const double tolerance = action_.forecasts > 0 || piece.renewals > 0 ? force_tolerance() : 1e-12;
+  state_.put_back(*piece.after);
+  double off = distance(links, at_sites(md_matrices::links));
+  keep_largest(off, distance(momenta, at_sites(md_matrices::momenta)));
+  add("links of the drawn trajectory, made again", off, tolerance);
+  // A trajectory that was made takes its time again. Ranks that share cores with others wait for a second now and then.
+  constexpr double noise = 1.0;
+  run_.world.maximum({&seconds, 1});
+  const double of_run =
+      kept_.seconds * static_cast<double>(operations.size()) / static_cast<double>(plan_.operations.size());
+  add("seconds of the drawn trajectory made again, against those of the run", seconds / (of_run + noise), 30.0);
+}
+
+void judgement::judge_start_and_piece(bool goes_back) {
+  parts_("heat bath", [&] {
+    state_.set_links(kept_.start);
+    run_.world.barrier();
+    state_.refresh(kept_.number);
+    state_.finish();
+  });
+  parts_("heat bath, by the textbook", [&] { judge_heat_bath(); });
+  judge_piece(goes_back);
+}
+
+void judgement::judge_end() {
+  state_.put_back(*kept_.end);
+  const energy_change change = parts_("energy of the end", [&] { return state_.change_of_energy(); });
+  const double scale = static_cast<double>(run_.geometry.global_volume());
+  // Solutions by a hierarchy that was renewed in the run are others, to the tolerance of actions.
+  const double of_solutions = kept_.renewals > 0 ? action_.action_tolerance * scale : 0.0;
+  add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_.dh),
+      1e3 * roundoff * scale + 1e-9 + of_solutions);
+  gauge_configuration end = parts_("links of the end", [&] { return state_.links(); });
+  exchange_ghosts(end, run_.world);  // those of the device may be stale
+  if (kept_.accepted)
+    add("links of the drawn trajectory, made again",
+        std::abs(cpu::measure_plaquettes(end, run_.world).average - kept_.plaquette), 1e-12);
+  else
+    add("links of the drawn trajectory were put back", *kept_.distance_after_rejection, 0.0);
+  parts_("energy, by the textbook", [&] { judge_energy(end, change); });
+  parts_("forces", [&] { judge_forces(end); });
+}
+
+void judgement::judge_energy(const gauge_configuration& end, const energy_change& change) {
+  double total = textbook::kinetic_change(state_.momenta(), action_.seed, kept_.number, run_.world) +
+                 textbook::gauge_action_change(end, kept_.start, action_.gauge, run_.world);
+  double numbers = dimensions * (8.0 + 6.0 * action_.gauge.beta);  // of H, a site
+  if (action_.quarks) {
+    numbers += 12.0 * quarks().factors() * quarks().pairs;
+    if (action_.has_determinant())
+      total -= 2.0 * quarks().pairs * textbook::log_determinant_change(end, kept_.start, quarks(), run_.world);
+    const textbook::judged_sites on(end, sites_, quarks().action.has_clover());
+    worst_of_several worst;
+    std::optional<spinor_configuration> held;
+    for (const vectors& v : vectors_) {
+      spinor_configuration after = vector(v.factor, factor_vectors::end, v.pair);
+      worst.add(residual(after, source_of(v.phi, v.factor, end, held), on, v.factor, false),
+                10.0 * action_.action_tolerance);
+      total += textbook::factor_action_change(after, v.start, v.phi, quarks().is_last(v.factor), run_.world);
+    }
+    add("systems of the end, by the textbook", worst.value, worst.tolerance);
+  }
+  const double sites = static_cast<double>(run_.geometry.global_volume());
+  add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
+      1e3 * roundoff * numbers * sites + 1e-9);
+}
+
+/// A force of each term as a trajectory has it. The drawn operation shows that kicks are made of these forces.
+void judgement::judge_forces(const gauge_configuration& links) {
+  const std::vector<std::string> names = term_names(action_);
   // On cold links the gauge force is zero but for rounding: 1e-10 of this.
   constexpr double rounding = 1e-3;
+  worst_of_several worst;
+  std::optional<textbook::judged_sites> on;
+  if (action_.quarks) on.emplace(links, sites_, quarks().action.has_clover());
+  const std::vector<drawn_link> drawn = drawn_links(run_);
   for (int term = 0; term < std::ssize(names); ++term) {
-    const gauge_configuration force = state.force(term, action.action_tolerance);
-    const int factor = term - first_factor_term(action);
-    const bool is_factor = action.quarks && factor >= 0;
-    const int pairs = action.quarks ? action.quarks->pairs : 0;
+    state_.make_force(term, 0.0);
+    const int factor = term - first_factor_term(action_);
     std::vector<spinor_configuration> x, y;
-    for (int pair = 0; is_factor && pair < pairs; ++pair) {
-      state.get(factor, factor_vectors::force_x, pair, x.emplace_back(run_.geometry));
-      state.get(factor, factor_vectors::force_y, pair, y.emplace_back(run_.geometry));
-      if (!action.quarks->has_mass_shifts() || action.quarks->is_last(factor)) continue;
-      state.get(factor, factor_vectors::heavier_x, pair, x.emplace_back(run_.geometry));
-      state.get(factor, factor_vectors::heavier_y, pair, y.emplace_back(run_.geometry));
-    }
+    if (action_.quarks && factor >= 0) judge_systems_of_force(factor, links, *on, x, y, worst);
     double difference = 0.0, size = 0.0;
-    for (const auto& [at, mu] : drawn_links(run_)) {
+    for (const auto& [at, mu] : drawn) {
+      const textbook::link_surroundings link(at, mu, links, run_.world);
       textbook::link_derivatives expected{};
-      const auto add = [&](const textbook::link_derivatives& more, double weight) {
+      const auto add_to = [&](const textbook::link_derivatives& more, double weight) {
         for (std::size_t k = 0; k < expected.size(); ++k) expected[k] += weight * more[k];
       };
-      if (term == 0) add(textbook::gauge_derivatives(at, mu, kept_->start, action.gauge, run_.world), 1.0);
-      if (term > 0 && !is_factor)
-        add(textbook::determinant_derivatives(at, mu, kept_->start, *action.quarks, run_.world), pairs);
-      for (std::size_t pair = 0; pair < x.size(); ++pair)
-        add(textbook::quark_derivatives(at, mu, kept_->start, x[pair], y[pair], action.quarks->action, run_.world),
-            1.0);
+      if (term == 0) add_to(textbook::gauge_derivatives(link, action_.gauge), 1.0);
+      if (term > 0 && factor < 0) add_to(textbook::determinant_derivatives(link, quarks()), quarks().pairs);
+      for (std::size_t n = 0; n < x.size(); ++n)
+        add_to(textbook::quark_derivatives(link, x[n], y[n], quarks().action, run_.world), 1.0);
       std::array<double, 8> found{};
-      if (coordinate local; run_.geometry.holds(at, local)) found = textbook::components(force(local)[mu]);
+      if (coordinate local; run_.geometry.holds(link.at, local)) {
+        site_links force;
+        state_.get(md_matrices::force, std::span(&local, 1), std::span(&force, 1));
+        found = textbook::components(force[static_cast<std::size_t>(link.mu)]);
+      }
       run_.world.sum(std::span<double>(found));
       for (std::size_t k = 0; k < found.size(); ++k) {
         difference = std::max(difference, std::abs(found[k] + expected[k]));
@@ -169,162 +350,170 @@ void trajectory_judge::judge_forces(molecular_dynamics& state) {
         if (std::isnan(found[k])) difference = found[k];
       }
     }
-    add(fmt::format("force {} at {} drawn links, by the textbook", names[static_cast<std::size_t>(term)], judged_links),
+    add(fmt::format("force {} at {} drawn links, by the textbook", names[static_cast<std::size_t>(term)],
+                    trajectory_judge::judged_links),
         difference / std::max(size, rounding), 1e-10);
   }
+  if (action_.quarks) add("systems of the last force, by the textbook", worst.value, worst.tolerance);
 }
 
-void trajectory_judge::judge_last_force(molecular_dynamics& state) {
-  const hybrid_action& action = options_.action;
-  if (!action.quarks) return;
-  const quark_pairs& quarks = *action.quarks;
-  const gauge_configuration end = state.links();
-  const spinor_configuration none(run_.geometry);
-  worst_of_several residual;
-  for (int k = 0; k < quarks.factors(); ++k)
-    for (int pair = 0; pair < quarks.pairs; ++pair) {
-      spinor_configuration phi(run_.geometry), x(run_.geometry), y(run_.geometry);
-      state.get(k, factor_vectors::pseudofermion, pair, phi);
-      state.get(k, factor_vectors::force_x, pair, x);
-      state.get(k, factor_vectors::force_y, pair, y);
-      const bool is_cg = action.solvers[static_cast<std::size_t>(k)].method == factor_solver::kind::cg;
-      const double tolerance = is_cg ? 2.0 * action.cg_force_tolerance : 100.0 * action.force_tolerance;
-      const textbook::factor_operator w = textbook::operator_of(quarks, k);
-      const bool is_last = quarks.is_last(k);
-      const bool has_heavier = quarks.has_mass_shifts() && !is_last;  // x is phi + X then
-      const spinor_configuration of_action = textbook::even_sum(is_last || has_heavier ? none : phi, x);
-      // cg solves for y, and X or phi + X is W^+ y.
-      residual.add(textbook::even_system_residual(y, of_action, end, w, true, run_.world),
-                   is_cg && (is_last || !quarks.is_normal()) ? 1e-12 : tolerance);
-      spinor_configuration source = textbook::source_of_action(phi, quarks, k, end, run_.world);
-      if (!is_last && !quarks.is_normal()) {  // the system of phi + X was solved
-        source = textbook::even_sum(source, textbook::even_product(phi, end, w, run_.world));
-        if (!has_heavier)
-          cpu::for_each_site(run_.geometry, [&](const coordinate& site) { x(site) = x(site) + phi(site); });
-      }
-      residual.add(textbook::even_system_residual(x, source, end, w, false, run_.world), tolerance);
-      if (!has_heavier) continue;
-      spinor_configuration heavier_x(run_.geometry), heavier_y(run_.geometry);
-      state.get(k, factor_vectors::heavier_x, pair, heavier_x);
-      state.get(k, factor_vectors::heavier_y, pair, heavier_y);
-      const textbook::factor_operator heavier = textbook::operator_of(quarks, k + 1);
-      residual.add(even_norm(textbook::even_sum(heavier_x, phi), run_.world) / even_norm(phi, run_.world), 1e-12);
-      residual.add(even_norm(even_difference(heavier_y, y), run_.world) / even_norm(y, run_.world), 1e-12);
-      residual.add(textbook::odd_part(heavier_x, end, heavier, false, run_.world), 1e-12);
-      residual.add(textbook::odd_part(heavier_y, end, heavier, true, run_.world), 1e-12);
+/// Judges the solutions that the last force of a factor was made of, and appends them to x and y.
+void judgement::judge_systems_of_force(int factor, const gauge_configuration& links, const textbook::judged_sites& on,
+                                       std::vector<spinor_configuration>& x, std::vector<spinor_configuration>& y,
+                                       worst_of_several& worst) {
+  const bool is_cg = action_.solvers[static_cast<std::size_t>(factor)].method == factor_solver::kind::cg;
+  const double tolerance = is_cg ? 2.0 * action_.cg_force_tolerance : 100.0 * action_.force_tolerance;
+  const textbook::factor_operator w = textbook::operator_of(quarks(), factor);
+  const bool is_last = quarks().is_last(factor);
+  const bool has_heavier = quarks().has_mass_shifts() && !is_last;  // x is phi + X then
+  for (const vectors& v : vectors_) {
+    if (v.factor != factor) continue;
+    const spinor_configuration& phi = v.phi;
+    spinor_configuration x_of = vector(factor, factor_vectors::force_x, v.pair);
+    spinor_configuration y_of = vector(factor, factor_vectors::force_y, v.pair);
+    // cg solves for y, and X or phi + X is W^+ y.
+    const bool adds_phi = !is_last && !has_heavier;
+    worst.add(residual(
+                  y_of, [&](const coordinate& s) { return adds_phi ? phi(s) + x_of(s) : x_of(s); }, on, factor, true),
+              is_cg && (is_last || !quarks().is_normal()) ? 1e-12 : tolerance);
+    std::optional<spinor_configuration> held;
+    const textbook::source_at_site source = source_of(phi, factor, links, held);
+    if (is_last || quarks().is_normal()) {
+      worst.add(residual(x_of, source, on, factor, false), tolerance);
+    } else {                                       // the system of phi + X was solved
+      spinor_configuration psi = phi, sum = x_of;  // even_product makes the odd sites of psi
+      const spinor_configuration product = textbook::even_product(psi, links, w, run_.world);
+      if (!has_heavier) cpu::for_each_site(run_.geometry, [&](const coordinate& s) { sum(s) = sum(s) + psi(s); });
+      worst.add(
+          residual(sum, [&](const coordinate& s) { return source(s) + product(s); }, on, factor, false), tolerance);
     }
-  add("systems of the last force, by the textbook", residual.value, residual.tolerance);
-}
-
-void trajectory_judge::judge_energy(molecular_dynamics& state, const energy_change& change) {
-  const hybrid_action& action = options_.action;
-  const gauge_configuration end = state.links();
-  double total = textbook::kinetic_change(state.momenta(), *momenta_, run_.world) +
-                 textbook::gauge_action_change(end, kept_->start, action.gauge, run_.world);
-  double numbers = dimensions * (8.0 + 6.0 * action.gauge.beta);  // of H, a site
-  worst_of_several residual;
-  if (action.quarks) {
-    const quark_pairs& quarks = *action.quarks;
-    numbers += 12.0 * quarks.factors() * quarks.pairs;
-    if (action.has_determinant())
-      total -= 2.0 * quarks.pairs * textbook::log_determinant_change(end, kept_->start, quarks, run_.world);
-    for (int k = 0; k < quarks.factors(); ++k)
-      for (int pair = 0; pair < quarks.pairs; ++pair) {
-        spinor_configuration phi(run_.geometry), before(run_.geometry), after(run_.geometry);
-        state.get(k, factor_vectors::pseudofermion, pair, phi);
-        state.get(k, factor_vectors::start, pair, before);
-        state.get(k, factor_vectors::end, pair, after);
-        residual.add(textbook::even_system_residual(after, textbook::source_of_action(phi, quarks, k, end, run_.world),
-                                                    end, textbook::operator_of(quarks, k), false, run_.world),
-                     10.0 * action.action_tolerance);
-        total += textbook::factor_action_change(after, before, phi, quarks.is_last(k), run_.world);
-      }
-    add("systems of the end, by the textbook", residual.value, residual.tolerance);
+    if (has_heavier) {
+      spinor_configuration heavier_x = vector(factor, factor_vectors::heavier_x, v.pair);
+      spinor_configuration heavier_y = vector(factor, factor_vectors::heavier_y, v.pair);
+      const textbook::factor_operator heavier = textbook::operator_of(quarks(), factor + 1);
+      worst.add(even_rms([&](const coordinate& s) { return heavier_x(s) + phi(s); }) / even_rms(phi), 1e-12);
+      worst.add(even_rms([&](const coordinate& s) { return heavier_y(s) - y_of(s); }) / even_rms(y_of), 1e-12);
+      worst.add(textbook::odd_part(heavier_x, links, heavier, false, run_.world), 1e-12);
+      worst.add(textbook::odd_part(heavier_y, links, heavier, true, run_.world), 1e-12);
+      x.push_back(std::move(heavier_x));
+      y.push_back(std::move(heavier_y));
+    }
+    x.push_back(std::move(x_of));
+    y.push_back(std::move(y_of));
   }
-  const double sites = static_cast<double>(run_.geometry.global_volume());
-  add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
-      1e3 * roundoff * numbers * sites + 1e-9);
 }
 
 /// A solve whose iterations change by one on the way back is off by its tolerance, and so is one that begins with other
 /// solutions than on the way there. Exact ways back are for the companion.
-double trajectory_judge::force_tolerance() const {
-  const hybrid_action& action = options_.action;
+double judgement::force_tolerance() const {
   double tolerance = 1e-10;
-  for (const factor_solver& solver : action.solvers) {
+  for (const factor_solver& solver : action_.solvers) {
     const bool is_cg = solver.method == factor_solver::kind::cg;
-    tolerance = std::max(tolerance, (is_cg && action.forecasts == 0 ? 1.0 : 10.0) *
-                                        (is_cg ? action.cg_force_tolerance : action.force_tolerance));
+    tolerance = std::max(tolerance, (is_cg && action_.forecasts == 0 ? 1.0 : 10.0) *
+                                        (is_cg ? action_.cg_force_tolerance : action_.force_tolerance));
   }
   return tolerance;
 }
 
-/// Momenta are turned round, and the same operations lead back.
-void trajectory_judge::judge_way_back(molecular_dynamics& state) {
-  state.reverse();
-  integrate(state, options_.plan);
-  add("links after the way back", cpu::rms_distance(state.links(), kept_->start, run_.world), force_tolerance());
+/// Makes the whole trajectory again, and goes back.
+void judgement::judge_whole() {
+  state_.put_back(*kept_.end);
+  const values end = at_sites(md_matrices::links);
+  state_.set_links(kept_.start);
+  const values start = at_sites(md_matrices::links);
+  state_.refresh(kept_.number);
+  integrate(state_, plan_);
+  const double scale = static_cast<double>(run_.geometry.global_volume());
+  add("dH of the drawn trajectory, made again", std::abs(state_.change_of_energy().total() - kept_.dh),
+      1e3 * roundoff * scale + 1e-9);
+  add("links of the drawn trajectory, made again", distance(at_sites(md_matrices::links), end), 1e-12);
+  state_.reverse();
+  integrate(state_, plan_);
+  add("links after the way back", distance(at_sites(md_matrices::links), start), force_tolerance());
+}
+
+}  // namespace
+
+void part_seconds::add(const std::string& name, double seconds) {
+  const auto known = std::ranges::find(parts_, name, &std::pair<std::string, double>::first);
+  if (known != parts_.end())
+    known->second += seconds;
+  else
+    parts_.emplace_back(name, seconds);
+}
+
+double part_seconds::total() const {
+  double sum = 0.0;
+  for (const auto& [name, seconds] : parts_) sum += seconds;
+  return sum;
+}
+
+json_document part_seconds::document() const {
+  json_document all = json_document::object();
+  for (const auto& [name, seconds] : parts_) all[name] = seconds;
+  return all;
+}
+
+std::string part_seconds::describe() const {
+  std::string text;
+  for (const auto& [name, seconds] : parts_)
+    text += fmt::format("{}{} {:.3g}", text.empty() ? "" : "; ", name, seconds);
+  return text;
+}
+
+int trajectory_judge::slots(const lattice_geometry& geometry) {
+  extents padded = geometry.local();
+  for (int& length : padded) length += 2;
+  const double of_each = (1.0 + 2.0 * states) * static_cast<double>(volume(padded)) * sizeof(site_links);
+  return std::clamp(static_cast<int>(bytes / of_each), 1, most_kept);
+}
+
+void trajectory_judge::offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record) {
+  offered_.push_back({number, record.dh, record.plaquette, record.accepted});
+  seconds_ += record.seconds;
+  parts_("copies in the run", [&] {
+    recorder_.note_trajectory(state, number, record.dh, record.accepted, record.plaquette, record.seconds);
+  });
 }
 
 void trajectory_judge::judge(molecular_dynamics& state) {
-  if (offered_.empty()) return add("nothing was made: not judged", 1.0, 0.0);
+  if (offered_.empty()) return run_.result.checks.add("nothing was made: not judged", 1.0, 0.0);
   run_.begin("judging of trajectories");
   double spent = 0.0;
   const double most = std::max(seconds, share * seconds_);
-  while (!waiting_.empty() && (judged_.empty() || spent < most) && !run_.control.should_stop()) {
-    const auto next = static_cast<std::ptrdiff_t>(draw_by_clock(waiting_.size(), run_.world));
-    kept_.emplace(std::move(waiting_[static_cast<std::size_t>(next)]));
-    waiting_.erase(waiting_.begin() + next);
-    run_.note_draw("trajectory", kept_->number);
+  while (!recorder_.is_empty() && (judged_.empty() || spent < most) && !run_.control.should_stop()) {
+    const kept_trajectory kept = recorder_.take();
+    run_.note_draw("trajectory", kept.number);
+    const std::uint64_t seed = drawn_number(run_.world);
+    run_.note_draw("sites", seed);
     const stopwatch watch;
-    judge_kept(state);
-    judged_.push_back(kept_->number);
+    judgement now(run_, parts_, options_.action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
+    now.judge_start_and_piece(true);
+    now.judge_end();
+    judged_.push_back(kept.number);
     spent += watch.seconds();
     run_.world.maximum({&spent, 1});
+    if (spent + 2.0 * kept.seconds > most) continue;
+    const stopwatch whole;
+    parts_("whole trajectories, made again", [&] { now.judge_whole(); });
+    judged_whole_.push_back(kept.number);
+    spent += whole.seconds();
+    run_.world.maximum({&spent, 1});
   }
-  waiting_.clear();
-  kept_.reset();
-  momenta_.reset();
+  recorder_.clear();
   run_.progress.clear();
 }
 
-void trajectory_judge::judge_kept(molecular_dynamics& state) {
-  state.set_links(kept_->start);
-  run_.world.barrier();
-  const stopwatch watch;
-  state.refresh(kept_->number);
-  double seconds = watch.seconds();
-  judge_start(state);
-  judge_forces(state);
-  const stopwatch rest;
-  const auto drawn = static_cast<std::size_t>(draw_by_clock(options_.plan.operations.size(), run_.world));
-  for (std::size_t n = 0; n < drawn; ++n) operate(state, options_.plan, options_.plan.operations[n]);
-  seconds += rest.seconds();
-  run_.note_draw("operation", drawn);
-  add("drawn operation of the drawn trajectory",
-      error_of_operation(state, options_.plan, options_.plan.operations[drawn], run_.world),
-      options_.action.forecasts > 0 ? force_tolerance() : 1e-10);
-  const stopwatch last;
-  for (std::size_t n = drawn + 1; n < options_.plan.operations.size(); ++n)
-    operate(state, options_.plan, options_.plan.operations[n]);
-  const energy_change change = state.change_of_energy();
-  state.finish();
-  seconds += last.seconds();
-  run_.world.maximum({&seconds, 1});
-  const double scale = static_cast<double>(run_.geometry.global_volume());
-  add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_->record.dh),
-      1e3 * roundoff * scale + 1e-9);
-  if (kept_->record.accepted)
-    add("links of the drawn trajectory, made again", cpu::rms_distance(state.links(), kept_->end, run_.world), 1e-12);
-  else
-    add("links of the drawn trajectory were put back", cpu::rms_distance(kept_->start, kept_->end, run_.world), 0.0);
-  // A trajectory that was made takes its time again. Ranks that share cores with others wait for a second now and then.
-  constexpr double noise = 1.0;
-  add("seconds of the drawn trajectory made again, against those of the run", seconds / (kept_->record.seconds + noise),
-      30.0);
-  judge_last_force(state);
-  judge_energy(state, change);
-  judge_way_back(state);
+void trajectory_judge::judge_warm_up(molecular_dynamics& state, const hybrid_action& action,
+                                     const kept_trajectory& kept) {
+  run_.note_draw("trajectory of the warm-up", kept.number);
+  const std::uint64_t seed = drawn_number(run_.world);
+  run_.note_draw("sites, of the warm-up", seed);
+  part_seconds all_are_one;
+  parts_("the warm-up", [&] {
+    judgement now(run_, all_are_one, action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
+    now.judge_start_and_piece(false);
+  });
 }
 
 void trajectory_judge::check_offered(const chain_state& state, int first) const {
@@ -342,12 +531,16 @@ void trajectory_judge::check_offered(const chain_state& state, int first) const 
 }
 
 json_document trajectory_judge::judged(int first) const {
-  json_document numbers = json_document::array();
+  json_document numbers = json_document::array(), whole = json_document::array();
   for (const std::uint64_t number : judged_) numbers.push_back(number + 1);
+  for (const std::uint64_t number : judged_whole_) whole.push_back(number + 1);
   const double made = static_cast<double>(offered_.size());
   return {{"earlier_trajectories", first},
           {"made", offered_.size()},
           {"drawn", numbers},
+          {"made_whole", whole},
+          {"pieces_of_a_trajectory", trajectory_recorder::pieces},
+          {"seconds", parts_.document()},
           {"chance_of_each", made > 0.0 ? static_cast<double>(judged_.size()) / made : 0.0}};
 }
 
@@ -359,6 +552,9 @@ std::string trajectory_judge::describe_judged(int first) const {
   std::string text =
       fmt::format("drawn {} of {} made in this run: one wrong trajectory is drawn with chance {:.2g}", numbers,
                   offered_.size(), static_cast<double>(judged_.size()) / static_cast<double>(offered_.size()));
+  if (judged_whole_.size() < judged_.size())
+    text += fmt::format("; of {} of them a piece of {} and both ends", judged_.size() - judged_whole_.size(),
+                        trajectory_recorder::pieces);
   if (first > 0) text += fmt::format("; the {} before it by history alone", first);
   return text;
 }

@@ -30,9 +30,13 @@ hybrid_action heavier(const hmc_options& options, double kappa) {
 }
 
 /// Makes a trajectory without an accept step; returns its dH.
-double move_links(app_run& run, molecular_dynamics& md, const md_plan& plan, std::uint64_t number) {
-  md.refresh(first_of_warm_up + number);
-  const auto stops = [&run] { return run.control.should_stop(); };
+double move_links(app_run& run, molecular_dynamics& md, const md_plan& plan, std::uint64_t number,
+                  trajectory_recorder& recorder) {
+  md.refresh(number);
+  const auto stops = [&] {
+    recorder.note_operation(md, plan.operations.size());
+    return run.control.should_stop();
+  };
   if (!integrate(md, plan, stops)) throw error(exit_status::interrupted, "stopped in the warm-up");
   const double dh = md.change_of_energy().total();
   if (!std::isfinite(dh) || have_links_left_su3(md))
@@ -44,15 +48,23 @@ double move_links(app_run& run, molecular_dynamics& md, const md_plan& plan, std
 
 }  // namespace
 
-warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make) {
+hybrid_action action_of_warm_up(const hmc_options& options, std::uint64_t number) {
+  std::uint64_t end = first_of_warm_up;
+  for (const warm_up_step& step : options.warm_up)
+    if (number < (end += static_cast<std::uint64_t>(step.trajectories))) return heavier(options, step.kappa);
+  throw error(exit_status::internal_error, "warm-up: the action of a trajectory that it has not was requested");
+}
+
+warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make,
+                     trajectory_recorder& recorder) {
   warmed_links warmed{std::move(links), {}};
-  std::uint64_t number = 0;
+  std::uint64_t number = first_of_warm_up;
   for (const warm_up_step& step : options.warm_up) {
     const auto md = make(warmed.links, heavier(options, step.kappa));
-    if (number == 0) warmed.plaquette_before = md->measure_plaquettes().average;
+    if (number == first_of_warm_up) warmed.plaquette_before = md->measure_plaquettes().average;
     for (int n = 0; n < step.trajectories; ++n, ++number) {
       const stopwatch watch;
-      warm_up_record record{.kappa = step.kappa, .dh = move_links(run, *md, options.plan, number)};
+      warm_up_record record{.kappa = step.kappa, .dh = move_links(run, *md, options.plan, number, recorder)};
       record.plaquette = md->measure_plaquettes().average;
       record.seconds = watch.seconds();
       run.progress.clear();
@@ -60,6 +72,7 @@ warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configurati
         fmt::print("warm-up    kappa {:g}: dH {:.4g}, plaquette {:.8f}, {:.3g} s\n", record.kappa, record.dh,
                    record.plaquette, record.seconds);
       warmed.records.push_back(record);
+      recorder.note_trajectory(*md, number, record.dh, true, record.plaquette, record.seconds);
     }
     warmed.links = md->links();
   }

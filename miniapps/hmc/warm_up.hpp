@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "miniapps/hmc/hmc_trials.hpp"
+#include "miniapps/hmc/trajectory_recorder.hpp"
 
 namespace plaquette {
 
@@ -29,7 +30,13 @@ using dynamics_on =
 /// Makes the trajectories of options.warm_up, one after the other, with the integrator and the factors of the chain.
 /// All are accepted. Their random numbers are of no trajectory of the chain. Prints a line a trajectory. Throws
 /// input_error if steps are too long, and the error of a stopped run. Collective.
-warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make);
+/// \param recorder  keeps one of them, for the judge
+warmed_links warm_up(app_run& run, const hmc_options& options, gauge_configuration links, const dynamics_on& make,
+                     trajectory_recorder& recorder);
+
+/// Returns the action of a trajectory of the warm-up.
+/// \param number  of its random numbers, as the recorder has it
+hybrid_action action_of_warm_up(const hmc_options& options, std::uint64_t number);
 
 /// Checks that the warm-up made the trajectories of the options, none of them twice, and that each moved the links. The
 /// links have the plaquette of the last one, by the CPU library. Collective.

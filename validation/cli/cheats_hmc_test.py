@@ -51,6 +51,13 @@ class HmcCheats(CommandLineTest):
         self.passes(*warmed)
         self.fails("no-warm-up", "trajectories of the warm-up that moved no links", *warmed)
 
+    @on_cpu
+    def test_a_warm_up_of_other_quarks(self):
+        warmed = [*replaced(QUARKS, "--integrator", "omelyan:8(det,light,gauge)"), "--warm-up", "0.12:2"]
+        self.passes(*warmed)
+        self.fails("other-warm-up", "systems of the heat bath", *warmed)
+        self.fails("light-warm-up", "drawn operation of the drawn trajectory", *warmed)
+
     def test_steps_that_were_not_made(self):
         # With half of six steps |dH| is 61, and the run ends after its first trajectory.
         short_steps = replaced(LINKS, "--integrator", "omelyan:12(gauge)")
@@ -93,6 +100,20 @@ class HmcCheats(CommandLineTest):
     def test_forces_that_are_off_or_left_out(self):
         for cheat in ("force", "one-force"):
             self.fails(cheat, "companion: every operation", *QUARKS)
+
+    @unittest.skipUnless(MPIEXEC and DEVICE == "cpu", "one rank")
+    def test_ghosts_of_links_that_stay_behind(self):
+        short = replaced(QUARKS, "--integrator", "omelyan:2(det,light,gauge)", "--tau", "0.1")
+        self.passes(*short, ranks=2)
+        self.fails("stale-ghosts", "systems of the end", *short, ranks=2)
+
+    @on_cpu
+    def test_a_coarse_operator_of_other_links(self):
+        """Solves still end: the links that a piece leads to are others when it is made again."""
+        by_multigrid = replaced(QUARKS, "--lattice", "4x4x4x8", "--integrator", "omelyan:4(det,light,gauge)", "--solvers",
+                                "multigrid-single")
+        self.passes(*by_multigrid)
+        self.fails("stale-hierarchy", "links of the drawn trajectory, made again", *by_multigrid)
 
     @on_cpu
     def test_a_determinant_that_is_left_out(self):

@@ -5,6 +5,8 @@
 ///
 ///   no-trajectory   nothing is done in every second trajectory, and dH is said to be small.
 ///   no-warm-up      the same in a warm-up.
+///   other-warm-up   quarks of kappa 0.12 have kappa 0.125.
+///   light-warm-up   quarks have no force in a warm-up.
 ///   fewer-steps     two drifts are one.
 ///   short-tau       steps are nine tenths of what they are said to be.
 ///   other-dh        dH is that of the first trajectory.
@@ -25,7 +27,10 @@
 ///   one-drift       a drift is left out in the second trajectory alone, once.
 ///   no-rejected     report and history leave out trajectories that were rejected.
 ///   other-links     the store has the links of another run.
+///   stale-ghosts    the clover term sees the links of other ranks as they were before the last move.
+///   stale-hierarchy multigrid has the coarse operator of the hierarchy before.
 ///   slow-clock      time goes half as fast.
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -33,6 +38,8 @@
 #include <vector>
 
 #include "common/io/gauge_file.hpp"
+#include "cpu_ref/coarse/galerkin.hpp"
+#include "cpu_ref/dirac/clover_term.hpp"
 #include "cpu_ref/dirac/fermion_force.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
@@ -61,6 +68,8 @@ bool cheats_by(const std::string& what) {
 
 hybrid_action cheating_action(hybrid_action action) {
   if (cheats_by("heavier")) action.quarks->action.mass += 0.01;
+  if (cheats_by("other-warm-up") && std::abs(action.quarks->action.kappa() - 0.12) < 1e-9)
+    action.quarks->action.mass = fermion_action::mass_of_kappa(0.125, 1.0, 1.0);
   if (cheats_by("other-beta")) action.gauge.beta += 0.3;
   if (cheats_by("less-shift")) action.quarks->mass_shifts.back() *= 0.99;
   if (cheats_by("less-twist")) action.quarks->twisted_mass *= 0.99;
@@ -105,7 +114,8 @@ class cheating_dynamics final : public molecular_dynamics {
     for (const int term : terms)
       if (!(cheats_by("no-determinant") && term == 1)) (term == 0 ? gauge : quarks).push_back(term);
     if (!gauge.empty()) honest_->kick(gauge, step);
-    if (quarks.empty() || (cheats_by("one-force") && ++kicks_ == 3)) return;
+    if (quarks.empty() || (cheats_by("light-warm-up") && is_warm_up())) return;
+    if (cheats_by("one-force") && ++kicks_ == 3) return;
     honest_->kick(quarks, cheats_by("force") ? 1.01 * step : step);
   }
   void displaced_kick(std::span<const int> terms, double step, double displacement) override {
@@ -127,6 +137,13 @@ class cheating_dynamics final : public molecular_dynamics {
   }
   void reunitarise() override { honest_->reunitarise(); }
   void reverse() override { honest_->reverse(); }
+  void halt() override { honest_->halt(); }
+  void keep(std::unique_ptr<md_state>& in) const override { honest_->keep(in); }
+  void put_back(const md_state& kept) override { honest_->put_back(kept); }
+  void get(md_matrices which, std::span<const coordinate> at, std::span<site_links> to) const override {
+    honest_->get(which, at, to);
+  }
+  void make_force(int term, double tolerance) override { honest_->make_force(term, tolerance); }
   gauge_configuration force(int term, double tolerance) override { return honest_->force(term, tolerance); }
   void get(int factor, factor_vectors which, int pair, spinor_configuration& to) const override {
     honest_->get(factor, which, pair, to);
@@ -140,10 +157,9 @@ class cheating_dynamics final : public molecular_dynamics {
   void finish() override { honest_->finish(); }
 
  private:
+  bool is_warm_up() const { return trajectory_ >= (std::uint64_t{1} << 40) + (std::uint64_t{1} << 20); }
   bool is_left_out() const {
-    constexpr std::uint64_t first_of_warm_up = (std::uint64_t{1} << 40) + (std::uint64_t{1} << 20);
-    return (cheats_by("no-trajectory") && trajectory_ % 2 == 1) ||
-           (cheats_by("no-warm-up") && trajectory_ >= first_of_warm_up);
+    return (cheats_by("no-trajectory") && trajectory_ % 2 == 1) || (cheats_by("no-warm-up") && is_warm_up());
   }
 
   std::unique_ptr<molecular_dynamics> honest_;
@@ -187,6 +203,49 @@ void cheating_gauge_force(gauge_configuration& p, const gauge_configuration& lin
   const gauge_configuration before = p;
   honest_gauge_force(p, links, action, step, comm);
   if (cheats_by("one-slice")) p = without_first_slice(p, before);
+}
+
+#define PLAQUETTE_CPU_DIAGONAL                                                                                \
+  "_ZN9plaquette3cpu18make_site_diagonalERNS_10site_fieldINS_12clover_blockEEERKNS1_ISt5arrayINS_3su3IdEELm4" \
+  "EEEERKNS_14fermion_actionE"
+void honest_diagonal(cpu::clover_configuration&, const gauge_configuration&,
+                     const fermion_action&) asm("__real_" PLAQUETTE_CPU_DIAGONAL);
+void stale_diagonal(cpu::clover_configuration&, const gauge_configuration&,
+                    const fermion_action&) asm("__wrap_" PLAQUETTE_CPU_DIAGONAL);
+void stale_diagonal(cpu::clover_configuration& a, const gauge_configuration& links, const fermion_action& action) {
+  if (!cheats_by("stale-ghosts")) return honest_diagonal(a, links, action);
+  static std::unique_ptr<gauge_configuration> before;
+  gauge_configuration stale = links;
+  const lattice_geometry& geometry = links.geometry();
+  extents padded = geometry.local();
+  for (int& length : padded) length += 2;
+  for (std::int64_t n = 0; before && before->geometry() == geometry && n < volume(padded); ++n) {
+    coordinate x = coordinate_of(n, padded);
+    bool is_of_another_rank = false;
+    for (int mu = 0; mu < dimensions; ++mu) {
+      --x[mu];
+      is_of_another_rank |= geometry.is_cut(mu) && (x[mu] < 0 || x[mu] >= geometry.local()[mu]);
+    }
+    if (is_of_another_rank) stale(x) = (*before)(x);
+  }
+  honest_diagonal(a, stale, action);
+  before = std::make_unique<gauge_configuration>(links);
+}
+
+#define PLAQUETTE_CPU_GALERKIN                                                                              \
+  "_ZN9plaquette3cpu16galerkin_productERKNS0_9executionERKNS_10site_fieldISt5arrayINS_3su3IdEELm4EEEERKNS_" \
+  "14fermion_actionERKNS_10null_spaceE"
+coarse_matrices honest_galerkin(const cpu::execution&, const gauge_configuration&, const fermion_action&,
+                                const null_space&) asm("__real_" PLAQUETTE_CPU_GALERKIN);
+coarse_matrices stale_galerkin(const cpu::execution&, const gauge_configuration&, const fermion_action&,
+                               const null_space&) asm("__wrap_" PLAQUETTE_CPU_GALERKIN);
+coarse_matrices stale_galerkin(const cpu::execution& on, const gauge_configuration& links, const fermion_action& action,
+                               const null_space& vectors) {
+  coarse_matrices made = honest_galerkin(on, links, action, vectors);
+  if (!cheats_by("stale-hierarchy")) return made;
+  static std::unique_ptr<coarse_matrices> before;
+  if (!before) before = std::make_unique<coarse_matrices>(made);
+  return std::exchange(*before, std::move(made));
 }
 
 #define PLAQUETTE_CPU_CLOVER_FORCE                                                                     \
