@@ -390,7 +390,9 @@ class molecular_dynamics_of final : public molecular_dynamics {
   std::optional<typename Backend::leaves> leaves_;
   std::vector<factor_state> factors_;
   std::uint64_t trajectory_ = 0;
-  long moves_ = 0, followed_ = 0;  ///< of links, and the number of moves that the operators know
+  /// Of links, and the number of moves that the operators know. They follow the first links, too: a library may round
+  /// otherwise when it makes operators.
+  long moves_ = 0, followed_ = -1;
   std::vector<force_size> sizes_;
   std::vector<bool> noted_;  ///< of each term: whether its size was noted in this trajectory
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/hmc/molecular_dynamics.hpp"
+#include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/gauge_force.hpp"
 #include "cpu_ref/hmc/hmc_textbook.hpp"
 #include "validation/support/dense_dirac.hpp"
@@ -243,6 +244,26 @@ TEST_P(hmc_factors, have_the_differences_of_their_actions_as_forces) {
     EXPECT_NEAR(slope, expected, 1e-7 * std::max(1.0, std::abs(expected)))
         << term_names(action())[static_cast<std::size_t>(term)];
   }
+}
+
+/// A chain that goes on from its store has the bits of one that was not stopped, and a trajectory made again has the
+/// bits of the first one: neither solves nor forces depend on how operators came to their links.
+TEST_P(hmc_factors, depend_on_their_links_alone) {
+  hybrid_action usual = action();
+  usual.cg_force_tolerance = usual.force_tolerance = 1e-7;
+  for (factor_solver& solver : usual.solvers) solver.inner = precision::half;
+  const auto force_of = [&](molecular_dynamics& state) {
+    state.refresh(3);
+    std::vector<gauge_configuration> all;
+    for (int term = 0; term < std::ssize(term_names(usual)); ++term) all.push_back(state.force(term, 0.0));
+    return all;
+  };
+  const auto made = make_molecular_dynamics(ctx, links, usual), moves = make_molecular_dynamics(ctx, moved(0.1), usual);
+  moves->refresh(2);
+  moves->set_links(links);
+  const std::vector<gauge_configuration> expected = force_of(*made), found = force_of(*moves);
+  for (std::size_t term = 0; term < found.size(); ++term)
+    EXPECT_EQ(cpu::rms_distance(found[term], expected[term], alone), 0.0) << term_names(usual)[term];
 }
 
 /// W_k psi by the textbook, whose odd sites are solved site by site.
