@@ -12,8 +12,10 @@
   sweep.py multigrid  plaquette-multigrid over mass, volume, ranks and null vectors, against BiCGstab
   sweep.py dg         nodal-dg over polynomial orders, and the page's case
   sweep.py overlap    figures 2, 8, 9, 10 of overlap-propagator's paper
-                      (these three with --gpus 1,2,4: strong and weak scaling over GPUs, a table with lattices or stages)
-  sweep.py several    multigrid, overlap, nodal-dg and BiCGstab on one GPU and on two of the same machine: a table
+  sweep.py hmc        dH of trajectories against their steps, acceptance against the variance of dH
+                      (these four with --gpus 1,2,4: strong and weak scaling over GPUs, a table with lattices, stages or
+                      factors)
+  sweep.py several    multigrid, overlap, nodal-dg, BiCGstab and hmc on one GPU and on two of the same machine: a table
   sweep.py figures    runs nothing: draws what the sweeps over GPUs left in a folder, and writes the page
 
 Each run leaves a JSON report. A run whose report is there is not repeated, so that a sweep that was stopped, or whose
@@ -26,6 +28,7 @@ import sys
 
 import sweep_dg
 import sweep_gpu
+import sweep_hmc
 import sweep_multigrid
 import sweep_overlap
 import sweep_scaling
@@ -36,9 +39,10 @@ from report_file import OUTPUT_FAILED, UNUSABLE_INPUT, ReportError
 from sweep_engine import INTERRUPTED, add_done, add_shared, perform, reports_in, write_page
 
 SWEEPS = {module.SWEEP.name: module.SWEEP for module in
-          (sweep_scaling, sweep_gpu, sweep_solver, sweep_solvers, sweep_multigrid, sweep_dg, sweep_overlap, sweep_several)}
+          (sweep_scaling, sweep_gpu, sweep_solver, sweep_solvers, sweep_multigrid, sweep_dg, sweep_overlap, sweep_hmc,
+           sweep_several)}
 #: The same programs over GPUs, with --gpus.
-OVER_GPUS = {module.SWEEP.name: module.OVER_GPUS for module in (sweep_multigrid, sweep_dg, sweep_overlap)}
+OVER_GPUS = {module.SWEEP.name: module.OVER_GPUS for module in (sweep_multigrid, sweep_dg, sweep_overlap, sweep_hmc)}
 
 
 def arguments():

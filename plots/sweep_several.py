@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Strong and weak scaling of multigrid, overlap-propagator and nodal-dg over GPUs, or over ranks of the CPU: what
-`sweep multigrid|overlap|dg --gpus 1,2,4` runs. And `sweep several`: the same problems of these programs and of
+"""Strong and weak scaling of multigrid, overlap-propagator, nodal-dg and hmc over GPUs, or over ranks of the CPU: the
+runs of `sweep multigrid|overlap|dg|hmc --gpus 1,2,4`. And `sweep several`: the same problems of these programs and of
 mixed-precision-solver on one GPU and on more of the same machine, in one command.
 
 Each of them ends in one table (scaling.md, scaling.csv), a picture where matplotlib is there, and remarks. Of each
 figure the table has the seconds, the efficiency, and the parts: of a solve by multigrid its lattices, of the overlap its
-stages, of nodal-dg the shares of a stage of Runge-Kutta. A remark says where more GPUs gain less than they should, and
+stages, of nodal-dg the shares of a stage of Runge-Kutta, of a trajectory the solves of each factor. A remark says where more GPUs gain less than they should, and
 which part did not shrink."""
 
 import argparse
@@ -93,7 +93,22 @@ def of_solver(report, path, _scaling):
     return found
 
 
-FIGURES_OF = {"multigrid": of_multigrid, "overlap-propagator": of_overlap, "nodal-dg": of_dg, "mixed-precision-solver": of_solver}
+def of_hmc(report, path, _scaling):
+    """The parts are shares of the last trajectory."""
+    last = report["observables"].get("solves_of_last", {})
+    solves = last.get("factors", {})
+    parts = {f"solves, {name}": number(solve["seconds"], path) for name, solve in solves.items()}
+    if "multigrid" in last:
+        parts["set-up of multigrid"] = number(last["multigrid"]["seconds"], path)
+    if parts:
+        parts["forces, links, momenta"] = number(last["trajectory_seconds"], path) - sum(parts.values())
+    iterations = sum(number(solve["iterations"], path) for solve in solves.values())
+    return [Figure("a trajectory", number(report["observables"]["seconds_a_trajectory"]["median"], path), iterations or 1.0,
+                   parts)]
+
+
+FIGURES_OF = {"multigrid": of_multigrid, "overlap-propagator": of_overlap, "nodal-dg": of_dg, "hmc": of_hmc,
+              "mixed-precision-solver": of_solver}
 
 
 def problem_of(report, scaling, ranks):
@@ -399,6 +414,7 @@ def box_of(scaling, size, ranks):
 # --- One command for the rows of several programs ----------------------------------------------------------------------
 
 MULTIGRID, OVERLAP, DG = "plaquette-multigrid", "plaquette-overlap-propagator", "plaquette-nodal-dg"
+HMC = "plaquette-hmc"
 SOLVER = "plaquette-mixed-precision-solver"
 CONFIGURATION = "plaquette-make-configuration"
 #: Links of the heat bath in equilibrium, made once for all rows that read them.
@@ -413,6 +429,7 @@ ROWS = {
         "dg": (DG, "--equations maxwell --order 4 --precision single --box 30x30x30 --modes 2,0,2 --steps 100"),
         "bicgstab": (SOLVER, "--gauge LINKS --seed 2 --csw 1.769 --kappa 0.1345 --solver bicgstab "
                      "--precision double-half --rhs 4 --batch 1 --repeat 1"),
+        "hmc": (HMC, "--size device --solvers bicgstab-half,cg-half,cg-half"),
     },
     "small": {
         "multigrid": (MULTIGRID, "--lattice 4x4x4x8 --gauge weak:0.2 --mass 0.1 --rhs 2 --batches 1,2 --reference none --modes 0 "
@@ -420,6 +437,8 @@ ROWS = {
         "dg": (DG, "--equations maxwell --order 2 --precision single --box 4x4x4 --modes 2,0,2 --steps 20"),
         "bicgstab": (SOLVER, "--lattice 4x4x4x8 --gauge weak:0.2 --mass 0.3 --solver bicgstab --precision double-half --rhs 2 "
                      "--batch 1 --repeat 1"),
+        "hmc": (HMC, "--lattice 4x4x4x8 --start heatbath:5.7:20 --kappa 0.12 --csw 1 --splitting 0.2 --solvers cg-double "
+                "--integrator omelyan:3(gauge,light,heavy,det) --tau 0.5 --trajectories 1"),
     },
 }
 
@@ -427,7 +446,7 @@ ROWS = {
 def add_several(parser):
     parser.add_argument("--gpus", type=counts, default=[1, 2], metavar="N,N,...", help="default: 1,2")
     parser.add_argument("--size", choices=sorted(ROWS), default="full", help="small: seconds, to try the command")
-    parser.add_argument("--rows", type=words, default=None, help="some of multigrid,sign,overlap,dg,bicgstab (default: all)")
+    parser.add_argument("--rows", type=words, default=None, help="some of multigrid,sign,overlap,dg,bicgstab,hmc (default: all)")
     parser.add_argument("--gauge", default=None, metavar="FILE", help="links of 32^3x64 in place of the heat bath's")
     parser.add_argument("--device", choices=("gpu", "cpu"), default="gpu", help=argparse.SUPPRESS)
 
@@ -457,6 +476,6 @@ def several_runs(options):
             yield made(name, program, [*arguments, *on_device(options)], ranks)
 
 
-SWEEP = Sweep("several", "one GPU and more: multigrid, overlap, nodal-dg and BiCGstab, in one command", MULTIGRID,
+SWEEP = Sweep("several", "one GPU and more: multigrid, overlap, nodal-dg, BiCGstab and hmc, in one command", MULTIGRID,
               (("row", 10), ("GPUs", 5)), add_several, several_runs, draw, launcher=OVERSUBSCRIBED, summarise=summarise,
               output="out/several")

@@ -3,12 +3,12 @@
 #
 # Measures the same problems on one GPU and on two of this machine, and writes a table: multigrid on 32^3x64 (kappa 0.1350,
 # one source at a time and four at once), overlap (modes and sign function on 24^3x64, a whole run on 16^3x32), nodal-dg with
-# 162 000 elements, BiCGstab (kappa 0.1345). About 300 s of the GPUs. It needs python3 and mpirun, nothing is compiled.
+# 162 000 elements, BiCGstab (kappa 0.1345), class device of hmc. About 550 s of the GPUs. It needs python3 and mpirun, nothing is compiled.
 #
 #   tools/several_gpus.sh PROGRAMS FOLDER [ARGS...]
 #     PROGRAMS   a bundle (./plaquette bundle --gpu --mpi), or a build folder
 #     FOLDER     of reports, scaling.md and scaling.csv; the same command goes on where a run is missing
-#     ARGS       of `sweep several`, for instance --gpus 1,2,4, --rows multigrid,dg, --size small, --gauge FILE
+#     ARGS       of `sweep several`, for instance --gpus 1,2,4, --rows multigrid,dg,hmc, --size small, --gauge FILE
 set -euo pipefail
 
 [[ $# -ge 2 ]] || { sed -n 's/^# \{0,1\}//; 4,11p' "$0" >&2; exit 2; }

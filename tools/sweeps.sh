@@ -49,7 +49,7 @@ sweep_several() {
     *)
       preset=$(choose_preset --device gpu "$@")
       { configure_once && compile plaquette-multigrid plaquette-overlap-propagator plaquette-nodal-dg "plaquette-$solver" \
-        plaquette-dslash-scaling; } >&2
+        plaquette-hmc plaquette-make-configuration plaquette-dslash-scaling; } >&2
       set -- --programs "$(build_folder)" "$@"
       ;;
   esac
@@ -63,7 +63,7 @@ sweep() {
   case ${1-} in
     coarse) sweep_coarse "${@:2}"; return ;;
     figures) plot sweep.py figures --output "$root/out/sweep" "${@:2}"; return ;;
-    scaling | solver | gpu | solvers | dg | overlap | multigrid) kind=$1; shift ;;
+    scaling | solver | gpu | solvers | dg | overlap | multigrid | hmc) kind=$1; shift ;;
     several) shift; sweep_several "$@"; return ;;
     *) ;;
   esac
@@ -72,6 +72,7 @@ sweep() {
     dg) app=nodal-dg folder=dg ;;
     overlap) app=overlap-propagator folder=overlap ;;
     multigrid) app=multigrid folder=multigrid ;;
+    hmc) app=hmc folder=hmc ;;
     *) app=dslash-scaling ;;
   esac
   case " $* " in

@@ -16,7 +16,7 @@ import sweep_several as several  # noqa: E402
 
 MPIEXEC = os.environ.get("PLAQUETTE_MPIEXEC", "")
 PROGRAMS = {"multigrid": os.environ.get("PLAQUETTE_MULTIGRID", ""), "dg": os.environ.get("PLAQUETTE_NODAL_DG", ""),
-            "overlap": os.environ.get("PLAQUETTE_OVERLAP_PROPAGATOR", "")}
+            "overlap": os.environ.get("PLAQUETTE_OVERLAP_PROPAGATOR", ""), "hmc": os.environ.get("PLAQUETTE_HMC", "")}
 
 
 def multigrid_report(ranks, seconds, levels, lattice=(32, 32, 32, 64)):
@@ -133,7 +133,7 @@ class Commands(FolderTest):
 
     def test_all_rows_in_one_command(self):
         lines = self.commands("several", "--programs", "bundle")
-        for program in ("multigrid", "overlap-propagator", "nodal-dg", "mixed-precision-solver"):
+        for program in ("multigrid", "overlap-propagator", "nodal-dg", "mixed-precision-solver", "hmc"):
             self.assertTrue(any(f"bundle/bin/plaquette-{program}" in line for line in lines), program)
         self.assertEqual(len(lines), 2 * len(several.ROWS["full"]) + 1)  # and links first
         self.assertIn("--sweeps 300", lines[0])
@@ -146,7 +146,8 @@ class Commands(FolderTest):
                                 (["multigrid", "--gpus", "2", "--scaling", "slow"], "--scaling"),
                                 (["multigrid", "--gpus", "2", "--weak", "4x4"], "--weak"),
                                 (["dg", "--gpus", "1", "--device", "both"], "--device"),
-                                (["several", "--programs", "b", "--rows", "hmc"], "--rows")):
+                                (["several", "--programs", "b", "--rows", "lattice"], "--rows"),
+                                (["hmc", "--steps", "leapfrog"], "SCHEME:STEPS"), (["hmc", "--program", "p", "--parts", "dh"], "--parts")):
             result = self.run_script("sweep.py", *arguments, "--dryrun", "--output", self.path("out"))
             self.assertEqual(result.returncode, 2, arguments)
             self.assertIn(word, result.stderr)
@@ -182,6 +183,21 @@ class OnRanks(FolderTest):
         rows = self.swept("overlap", "--scaling", "strong", "--strong", "2x2x2x4", "--heatbath", "weak:0.2", "--modes", "2",
                           "--until", "modes")
         self.assertEqual({(row["figure"], row["gpus"]) for row in rows}, {("modes of H", "1"), ("modes of H", "2")})
+
+    def test_hmc(self):
+        rows = self.swept("hmc", "--scaling", "strong", "--strong", "4x4x4x4", "--start", "heatbath:5.7:5", "--kappa", "0.12",
+                          "--csw", "1", "--splitting", "0.3", "--warm-up", "0.11:1", "--solvers", "cg-double", "--integrator",
+                          "omelyan:2(light,heavy,det) omelyan:2(gauge)", "--trajectories", "1", "--", "--tau", "0.5")
+        self.assertEqual({row["part"] for row in rows}, {"", "solves, light", "solves, heavy", "forces, links, momenta"})
+        self.assertEqual({row["gpus"] for row in rows}, {"1", "2"})
+
+    def test_trajectories_at_several_steps(self):
+        result = self.run_script("sweep.py", "hmc", "--program", PROGRAMS["hmc"], "--output", self.path("hmc"), "--lattice", "2x2x2x4",
+                                 "--steps", "leapfrog:4,leapfrog:8,omf4:2,omf4:4", "--acceptance", "leapfrog:3,leapfrog:4",
+                                 "--trajectories", "20")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(result.stdout.count("PASSED"), 6, result.stdout)
+        self.assertTrue(os.path.exists(self.path("hmc/trajectories.png")))
 
 
 if __name__ == "__main__":
