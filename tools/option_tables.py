@@ -48,13 +48,14 @@ def table(rows):
 
 
 def shared_rows(programs):
-    """The rows that all programs share, once each, with the default that most of them have."""
+    """The rows that all programs share, once each, in the section of the first program that has them, with the default
+    that most of them have."""
     found = {}
     for rows in programs:
         for row in rows:
             if row["of_all_programs"]:
-                found.setdefault((row["section"], row["option"]), []).append(row)
-    sections = list(dict.fromkeys(section for section, _ in found))
+                found.setdefault(row["option"], []).append(row)
+    sections = list(dict.fromkeys(same[0]["section"] for same in found.values()))
     once = [dict(same[0], default=collections.Counter(row["default"] for row in same).most_common(1)[0][0])
             for same in found.values()]
     return sorted(once, key=lambda row: sections.index(row["section"]))
@@ -69,7 +70,7 @@ def own_table(rows, shared):
     if not has:
         return lines
     lines += ["", "Options of all programs: [miniapps/README.md](../README.md#options-of-all-programs)."]
-    others = [f"`{option}` {code(default)}" for option, default in has.items() if default != usual[option]]
+    others = [f"`{option}` {code(default) or 'none'}" for option, default in has.items() if default != usual[option]]
     if others:
         lines += ["", "Other defaults of these: " + ", ".join(others) + "."]
     missing = [code(option) for option in usual if option not in own]

@@ -18,18 +18,17 @@ namespace {
 
 constexpr int most_trajectories = 10'000'000;
 
-constexpr std::array<std::pair<std::string_view, double>, 4> action_names{
-    {{"wilson", 0.0}, {"symanzik", -1.0 / 12.0}, {"iwasaki", -0.331}, {"dbw2", -1.4088}}};
-
 constexpr std::array<std::pair<std::string_view, factor_solver::kind>, 3> method_names{
     {{"cg", factor_solver::kind::cg},
      {"bicgstab", factor_solver::kind::bicgstab},
      {"multigrid", factor_solver::kind::multigrid}}};
 
-/// What the options say, until all are read.
+/// Returns the shared options that hmc does not have, or declares in its own words.
+std::vector<std::string> left_out() { return {"gauge", "--precision", "--rhs", "--tol", "--check"}; }
+
+/// What options say together, until all are read.
 struct raw_options {
-  std::string gauge_action = "wilson", integrator = "auto", format = "nersc";
-  double c1 = action_options::not_given;
+  std::string integrator = "auto";
   std::vector<double> mass_shifts;
   std::vector<double> splitting;  ///< mu_2 to mu_n
   std::vector<factor_solver> solvers;
@@ -52,20 +51,14 @@ factor_solver parse_solver(const std::string& text, const std::string& option) {
   return solver;
 }
 
-/// Returns the words between commas.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
+/// Returns the numbers of "0.1,0.5".
+std::vector<double> parse_reals_of(const std::string& text, const std::string& option) {
+  return parse_real_list(text, option, split(text).size());
 }
 
 std::vector<factor_solver> parse_solvers(const std::string& text, const std::string& option) {
   std::vector<factor_solver> solvers;
-  for (const std::string& word : words_of(text)) solvers.push_back(parse_solver(word, option));
+  for (const std::string& word : split(text)) solvers.push_back(parse_solver(word, option));
   return solvers;
 }
 
@@ -73,7 +66,7 @@ std::vector<factor_solver> parse_solvers(const std::string& text, const std::str
 std::vector<warm_up_step> parse_warm_up(const std::string& text, const std::string& option) {
   constexpr int most = 1000;
   std::vector<warm_up_step> steps;
-  for (const std::string& word : words_of(text)) {
+  for (const std::string& word : split(text)) {
     const std::size_t colon = word.find(':');
     if (colon == std::string::npos)
       throw input_error(option + ": expected KAPPA:TRAJECTORIES, such as 0.134:2, found '" + word + "'");
@@ -84,110 +77,133 @@ std::vector<warm_up_step> parse_warm_up(const std::string& text, const std::stri
   return steps;
 }
 
-void declare_start(command_line& line, shared_options& shared) {
-  line.custom(
-      "--start", "cold|hot|weak:EPS|heatbath:BETA[:SWEEPS]|FILE", shared.gauge.describe(),
-      [&shared](const std::string& text, const std::string& option) {
-        shared.gauge = parse_gauge_choice(text == "cold" ? "unit" : text == "hot" ? "random" : text, option);
-      },
-      "The links that the chain starts from: unit or random ones, those of a quenched heat bath, or of a file");
+/// Returns [[kappa, trajectories], ...].
+json_document as_json(const std::vector<warm_up_step>& steps) {
+  json_document all = json_document::array();
+  for (const warm_up_step& step : steps) all.push_back({step.kappa, step.trajectories});
+  return all;
 }
 
 void declare_action(command_line& line, hmc_options& options, raw_options& raw) {
+  loop_action& gauge = options.action.gauge;
+  const quark_pairs quarks = options.action.quarks.value_or(quark_pairs{.pairs = 0});
   line.section("Action of the links and quarks");
-  line.real("--beta", options.action.gauge.beta, "6 / g^2 of the gauge action", real_range::not_negative());
-  line.choice("--gauge-action", raw.gauge_action, {"wilson", "symanzik", "iwasaki", "dbw2"},
-              "Wilson's plaquettes, or with rectangles of weight c1");
-  line.real("--c1", raw.c1, "Weight of the rectangles, in place of --gauge-action; plaquettes have 1 - 8 c1");
-  line.exclude("--gauge-action", "--c1");
-  line.real("--gauge-anisotropy", options.action.gauge.anisotropy, "xi_g of the gauge action", real_range::positive());
-  line.integer("--flavours", raw.flavours, "Degenerate quarks, an even number; 0: links alone", 0, 16);
-  line.real(
-      "--twisted-mass", raw.twisted_mass,
-      "mu of M + i mu gamma_5 on all sites: of a doublet, in the normalisation of M. tmLQCD's 2 kappa mu is 2 kappa "
-      "times it",
-      real_range::not_negative());
+  line.reports(true);
+  line.real("--beta", gauge.beta, "6 / g^2 of the gauge action", real_range::not_negative());
+  line.choice("--gauge-action", gauge.c1,
+              {{"wilson", 0.0}, {"symanzik", -1.0 / 12.0}, {"iwasaki", -0.331}, {"dbw2", -1.4088}},
+              "Wilson's plaquettes, or with rectangles of weight c1")
+      .reported_as("c1", gauge.c1);
+  line.real("--c1", gauge.c1, "Weight of the rectangles, in place of --gauge-action; plaquettes have 1 - 8 c1")
+      .shows("")
+      .excludes("--gauge-action");
+  line.real("--gauge-anisotropy", gauge.anisotropy, "xi_g of the gauge action", real_range::positive());
+  line.integer("--flavours", raw.flavours, "Degenerate quarks, an even number; 0: links alone", 0, 16)
+      .reported_as("flavours", 2 * quarks.pairs);
+  line.real("--twisted-mass", raw.twisted_mass,
+            "mu of M + i mu gamma_5 on all sites: of a doublet, in the normalisation of M. tmLQCD's 2 kappa mu is 2 "
+            "kappa times it",
+            real_range::not_negative())
+      .reported_as("twisted_mass", quarks.twisted_mass, quarks.twisted_mass != 0.0);
+  line.value("--splitting", raw.splitting, "MU,MU,...", parse_reals_of,
+             "Twisted masses of even sites, ascending, that split the determinant in factors (Hasenbusch); the quarks "
+             "stay as they are")
+      .shows("none")
+      .reported_as("twisted_masses", quarks.twisted_masses, quarks.pairs > 0);
+  line.value("--mass-shifts", raw.mass_shifts, "DM,DM,...", parse_reals_of,
+             "Split it by heavier quarks of mass m + DM instead, ascending")
+      .excludes("--splitting")
+      .shows("none")
+      .reported_as("mass_shifts", quarks.mass_shifts, quarks.has_mass_shifts());
+}
+
+void declare_solves(command_line& line, hybrid_action& action, raw_options& raw) {
+  const bool has_quarks = action.quarks.has_value();
   line.custom(
-      "--splitting", "MU,MU,...", "none",
-      [&raw](const std::string& text, const std::string& option) {
-        raw.splitting = parse_real_list(text, option, 1 + static_cast<std::size_t>(std::ranges::count(text, ',')));
-      },
-      "Twisted masses of even sites, ascending, that split the determinant in factors (Hasenbusch); the quarks stay as "
-      "they are");
-  line.custom(
-      "--mass-shifts", "DM,DM,...", "none",
-      [&raw](const std::string& text, const std::string& option) {
-        raw.mass_shifts = parse_real_list(text, option, 1 + static_cast<std::size_t>(std::ranges::count(text, ',')));
-      },
-      "Split it by heavier quarks of mass m + DM instead, ascending");
-  line.exclude("--splitting", "--mass-shifts");
+          "--solvers", "SOLVER,...|auto", "auto",
+          [&raw](const std::string& text, const std::string& option) {
+            if (text != "auto") raw.solvers = parse_solvers(text, option);
+          },
+          "Of each factor, or one for all: cg, bicgstab or multigrid, with the precision of their iteration (of "
+          "multigrid, of its finest lattice). auto: those that need least in a trial before the first trajectory; "
+          "they are kept in --store")
+      .reported_as("solvers", describe(action.solvers), has_quarks);
+  line.real("--force-tolerance", action.force_tolerance, "Residual of forces by bicgstab and multigrid",
+            {.lowest = 0.0, .highest = 0.1, .without_lowest = true})
+      .reported("force_tolerance", has_quarks);
+  line.real("--cg-force-tolerance", action.cg_force_tolerance, "Residual of forces by cg",
+            {.lowest = 0.0, .highest = 0.1, .without_lowest = true})
+      .reported("cg_force_tolerance", has_quarks);
+  line.real("--action-tolerance", action.action_tolerance, "Residual of heat baths and actions",
+            {.lowest = 0.0, .highest = 1e-6, .without_lowest = true})
+      .reported("action_tolerance", has_quarks);
+  line.integer("--forecast", action.forecasts,
+               "Earlier solutions that a solve of a force begins with; forces are then to 1e-9 unless told otherwise",
+               0, 16)
+      .reported("forecasts", has_quarks);
+  line.flag("--reproducible", action.exact_sums,
+            "Same bits on any number of ranks: on the CPU, by cg-double, with exact sums")
+      .reported("reproducible", has_quarks);
 }
 
 void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw) {
   line.section("Chain and molecular dynamics");
   line.integer(
-      "--expected-iterations", options.expected_iterations,
-      "With --dryrun: iterations of BiCGstab for the two systems of a force of the light factor, which seconds "
-      "are told for (not given: those of the class)",
-      1, 100'000'000);
-  line.needs("--expected-iterations", "--dryrun");
+          "--expected-iterations", options.expected_iterations,
+          "With --dryrun: iterations of BiCGstab for the two systems of a force of the light factor, which seconds "
+          "are told for (not given: those of the class)",
+          1, 100'000'000)
+      .needs("--dryrun")
+      .unreported();
   line.integer("--trajectories", options.trajectories, "Trajectories of the whole chain", 0, most_trajectories);
   line.real("--tau", options.plan.tau, "Length of a trajectory; dU/dt = A U, K = -sum tr A^2", real_range::positive());
   line.text("--integrator", raw.integrator, "LEVELS",
             "Levels from the longest steps to the shortest, each SCHEME:STEPS(TERM,...): leapfrog, omelyan, omf4 or "
             "force-gradient; terms gauge, det (of a clover term), light, middle, heavy. auto: one level, or two with "
-            "quarks, as many steps as a trial before the first trajectory finds; they are kept in --store");
+            "quarks, as many steps as a trial before the first trajectory finds; they are kept in --store")
+      .reported_as("integrator", describe(options.plan.levels));
+  declare_solves(line, options.action, raw);
   line.custom(
-      "--solvers", "SOLVER,...|auto", "auto",
-      [&raw](const std::string& text, const std::string& option) {
-        if (text != "auto") raw.solvers = parse_solvers(text, option);
-      },
-      "Of each factor, or one for all: cg, bicgstab or multigrid, with the precision of their iteration (of multigrid, "
-      "of its finest lattice). auto: those that need least in a trial before the first trajectory; they are kept in "
-      "--store");
-  line.real("--force-tolerance", options.action.force_tolerance, "Residual of forces by bicgstab and multigrid",
-            {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
-  line.real("--cg-force-tolerance", options.action.cg_force_tolerance, "Residual of forces by cg",
-            {.lowest = 0.0, .highest = 0.1, .without_lowest = true});
-  line.real("--action-tolerance", options.action.action_tolerance, "Residual of heat baths and actions",
-            {.lowest = 0.0, .highest = 1e-6, .without_lowest = true});
-  line.integer("--forecast", options.action.forecasts,
-               "Earlier solutions that a solve of a force begins with; forces are then to 1e-9 unless told otherwise",
-               0, 16);
-  line.flag("--reproducible", options.action.exact_sums,
-            "Same bits on any number of ranks: on the CPU, by cg-double, with exact sums");
-  declare_start(line, options.shared);
-  declare_reunitarise(line, options.shared);
+          "--start", "cold|hot|weak:EPS|heatbath:BETA[:SWEEPS]|FILE", options.start(),
+          [&shared = options.shared](const std::string& text, const std::string& option) {
+            shared.gauge = parse_gauge_choice(text == "cold" ? "unit" : text == "hot" ? "random" : text, option);
+          },
+          "The links that the chain starts from: unit or random ones, those of a quenched heat bath, or of a file")
+      .reported_as("start", options.start());
+  declare_reunitarise(line, options.shared).unreported();
   line.custom(
-      "--warm-up", "KAPPA:TRAJECTORIES,...", "none",
-      [&options](const std::string& text, const std::string& option) { options.warm_up = parse_warm_up(text, option); },
-      "Trajectories before the chain that do not count: at each kappa in turn, heavy quarks first, all accepted. "
-      "Quenched links may have no solution for light quarks");
+          "--warm-up", "KAPPA:TRAJECTORIES,...", "none",
+          [&options](const std::string& text, const std::string& option) {
+            options.warm_up = parse_warm_up(text, option);
+          },
+          "Trajectories before the chain that do not count: at each kappa in turn, heavy quarks first, all accepted. "
+          "Quenched links may have no solution for light quarks")
+      .reported_as("warm_up", as_json(options.warm_up), !options.warm_up.empty());
 }
 
-void declare_output(command_line& line, hmc_options& options, raw_options& raw) {
+void declare_output(command_line& line, hmc_options& options) {
   line.section("Configurations and history");
-  line.text("--output", options.output, "PATH", "Write configurations to PATH.000010 and so on");
-  line.integer("--save-every", options.save_every, "Trajectories from one of them to the next", 1, most_trajectories);
-  line.choice("--format", raw.format, {"nersc", "ildg"}, "Of configurations");
+  line.reports(true);
+  line.text("--output", options.output, "PATH", "Write configurations to PATH.000010 and so on")
+      .needs("--save-every N");
+  line.integer("--save-every", options.save_every, "Trajectories from one of them to the next", 1, most_trajectories)
+      .needs("--output PATH");
+  line.choice("--format", options.ildg, {{"nersc", false}, {"ildg", true}}, "Of configurations").needs("--output PATH");
   line.text("--store", options.store, "FILE",
             "Keep the state of the chain there (an ILDG configuration). If the file exists, the same command goes on "
             "from it, with the bits of a run that was not stopped");
   line.integer("--store-every", options.store_every, "Trajectories from one state to the next; one more at the end", 1,
-               most_trajectories);
+               most_trajectories)
+      .needs("--store FILE");
   line.integer("--measure-every", options.measure_every,
                "Trajectories from one measurement to the next: plaquettes, rectangle, Polyakov loop, t0 and charge of "
                "the gradient flow",
                1, most_trajectories);
   line.real("--flow-time", options.flow_time,
             "Where the flow ends, in lattice units; by default sqrt(8 t) is a third of the shortest extent",
-            real_range::positive());
+            real_range::positive())
+      .needs("--measure-every N");
   line.text("--history", options.history, "FILE.csv", "Write a line a trajectory there");
-  line.needs("--save-every", "--output PATH");
-  line.needs("--output", "--save-every N");
-  line.needs("--format", "--output PATH");
-  line.needs("--flow-time", "--measure-every N");
-  line.needs("--store-every", "--store FILE");
 }
 
 /// The gauge action has the shortest steps. Fourth order pays on large lattices; quarks and determinant go together.
@@ -252,6 +268,25 @@ void require_reproducible_sense(const hmc_options& options) {
     throw input_error("--reproducible: expected --device cpu and --solvers cg-double, found others");
 }
 
+/// Returns the reported values of the chain: the program's own options, and shared ones that change its links.
+json_document values_of_chain(const hmc_options& options) {
+  hmc_options used = options;
+  if (used.action.quarks) used.shared.action = used.action.quarks->action;
+  raw_options raw;
+  command_line own, shared;
+  declare_action(own, used, raw);
+  declare_dynamics(own, used, raw);
+  const shared_option_set rows(shared, used.shared, {}, left_out());
+  const json_document of_all = shared.parameters();
+  json_document all = own.parameters();
+  // A GPU's logarithms and cosines have other last bits: a chain stays on the device that it began on.
+  for (const char* key : {"seed", "device"}) all[key] = of_all.at(key);
+  if (!options.action.quarks) return all;
+  for (const char* key : {"mass", "kappa", "clover_spatial", "clover_temporal", "anisotropy", "nu", "boundary_phases"})
+    all[key] = of_all.at(key);
+  return all;
+}
+
 }  // namespace
 
 hmc_options parse_hmc_options(int argc, const char* const* argv) {
@@ -270,11 +305,11 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   declare_class(
       line, size, {},
       "Official class (RUN_RULES.md): lattice, action, start, warm-up, integrator; single options overrule it");
-  shared_option_set shared(line, defaults, quarks, {"gauge", "--precision", "--rhs", "--tol", "--check"});
+  shared_option_set shared(line, defaults, quarks, left_out());
   options.shared.gauge = {.from = gauge_choice::origin::unit};
   declare_action(line, options, raw);
   declare_dynamics(line, options, raw);
-  declare_output(line, options, raw);
+  declare_output(line, options);
   line.examples({"--size nano", "--lattice 4x4x4x8 --beta 5.6 --csw 1.76 --kappa 0.138 --trajectories 10",
                  "--lattice 8x8x8x8 --flavours 0 --beta 6.0 --start heatbath:6.0:50 --trajectories 100",
                  "--lattice 16x16x16x32 --device gpu --beta 5.3 --csw 1.90952 --kappa 0.1366 --splitting 0.1,0.5 "
@@ -295,10 +330,6 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
     if (!line.given("--force-tolerance")) options.action.force_tolerance = reversible;
     if (!line.given("--cg-force-tolerance")) options.action.cg_force_tolerance = reversible;
   }
-  options.action.gauge.c1 =
-      line.given("--c1")
-          ? raw.c1
-          : std::ranges::find(action_names, raw.gauge_action, &std::pair<std::string_view, double>::first)->second;
   set_quarks(options, raw, line);
   require_usable(options.action);
   require_reproducible_sense(options);
@@ -307,7 +338,6 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   options.plan =
       plan_of(options.action, parse_integrator(levels, term_names(options.action), "--integrator"), options.plan.tau);
   options.chooses_steps = raw.integrator == "auto";
-  options.ildg = raw.format == "ildg";
   options.command = line.typed();
   return options;
 }
@@ -338,57 +368,20 @@ void take_choices(hmc_options& options, const json_document& chain, const std::s
 }
 
 json_document parameters_of_chain(const hmc_options& options) {
-  const hybrid_action& action = options.action;
-  json_document parameters{{"start", options.start()},
-                           {"seed", options.shared.seed},
-                           {"beta", action.gauge.beta},
-                           {"c1", action.gauge.c1},
-                           {"gauge_anisotropy", action.gauge.anisotropy},
-                           {"tau", options.plan.tau},
-                           {"integrator", describe(options.plan.levels)},
-                           {"flavours", action.quarks ? 2 * action.quarks->pairs : 0}};
-  json_document warm_up = json_document::array();
-  for (const warm_up_step& step : options.warm_up) warm_up.push_back({step.kappa, step.trajectories});
-  if (!options.warm_up.empty()) parameters["warm_up"] = warm_up;
-  // A GPU's logarithms and cosines have other last bits: a chain stays on the device that it began on.
-  parameters["device"] = options.shared.device;
-  if (!action.quarks) return parameters;
-  const fermion_action& quark = action.quarks->action;
-  json_document phases = json_document::array();
-  for (const auto& phase : quark.boundary_phase) phases.push_back({phase.re, phase.im});
-  parameters.update({{"mass", quark.mass},
-                     {"kappa", quark.kappa()},
-                     {"clover_spatial", quark.clover_spatial},
-                     {"clover_temporal", quark.clover_temporal},
-                     {"anisotropy", quark.anisotropy},
-                     {"nu", quark.nu},
-                     {"boundary_phases", phases},
-                     {"twisted_masses", action.quarks->twisted_masses},
-                     {"solvers", describe(action.solvers)},
-                     {"force_tolerance", action.force_tolerance},
-                     {"cg_force_tolerance", action.cg_force_tolerance},
-                     {"action_tolerance", action.action_tolerance},
-                     {"forecasts", action.forecasts},
-                     {"reproducible", action.exact_sums}});
-  if (action.quarks->has_mass_shifts()) parameters["mass_shifts"] = action.quarks->mass_shifts;
-  if (action.quarks->twisted_mass != 0.0) parameters["twisted_mass"] = action.quarks->twisted_mass;
-  return parameters;
+  json_document all = values_of_chain(options);
+  all.erase("trajectories");
+  return all;
 }
 
 json_document parameters_of(const hmc_options& options, const lattice_geometry& geometry) {
-  json_document parameters{{"command", options.command}, {"lattice", geometry.global()}, {"grid", geometry.grid()}};
-  parameters.update(parameters_of_chain(options));
-  parameters.update({{"kinetic_energy", "-sum tr A^2, dU/dt = A U"},
-                     {"trajectories", options.trajectories},
-                     {"save_every", options.save_every},
-                     {"output", options.output},
-                     {"format", options.ildg ? "ildg" : "nersc"},
-                     {"store", options.store},
-                     {"store_every", options.store_every},
-                     {"measure_every", options.measure_every},
-                     {"flow_time", options.flow_time},
-                     {"history", options.history}});
-  return parameters;
+  hmc_options used = options;
+  command_line line;
+  declare_output(line, used);
+  json_document all{{"command", options.command}, {"lattice", geometry.global()}, {"grid", geometry.grid()}};
+  all.update(values_of_chain(options));
+  all["kinetic_energy"] = "-sum tr A^2, dU/dt = A U";
+  all.update(line.parameters());
+  return all;
 }
 
 }  // namespace plaquette

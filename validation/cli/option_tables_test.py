@@ -33,6 +33,14 @@ class Tables(unittest.TestCase):
         self.assertIn("Not here: `--threads`.",
                       option_tables.own_table([ROW, dict(SHARED, option="--seed")], shared + [dict(SHARED, option="--seed")]))
 
+    def test_of_all_programs_have_an_option_once_if_its_sections_differ(self):
+        other = dict(SHARED, section="Output")
+        self.assertEqual(option_tables.shared_rows([[SHARED], [other]]), [SHARED])
+
+    def test_say_which_defaults_of_all_programs_a_program_has_not(self):
+        lines = option_tables.own_table([ROW, dict(SHARED, default="")], [SHARED])
+        self.assertEqual(lines[-1], "Other defaults of these: `--threads` none.")
+
     def test_that_were_changed_by_hand_are_found(self):
         with tempfile.TemporaryDirectory() as root:
             texts = {name: now for name, (now, _) in option_tables.written(PROGRAMS).items()}
