@@ -10,6 +10,16 @@ namespace plaquette::gpu {
 
 namespace {
 
+/// Returns the numbers of a link that a site reads, in spinors.
+double links_of_site(const hopping_problem& p) { return 4.0 * stored_reals(p.stored) / 24.0; }
+
+/// Returns whether links and vectors stay in the second-level cache.
+bool stays_in_cache(const hopping_problem& p) {
+  const double sites = static_cast<double>(volume(p.local)), cache = static_cast<double>(p.cache_bytes);
+  const double bytes = sites * (links_of_site(p) + 2.0 * p.columns) * 24.0 * p.number_bytes;
+  return bytes < 0.8 * cache;
+}
+
 /// Returns what a site reads from the second-level cache, in spinors, where a tile reads each number once. These are
 /// the tile, its surface (of a neighbour in time one half), and the links behind its lower faces.
 double reads_of(const double (&length)[dimensions], const extents& local, double links_of_site) {
@@ -22,9 +32,11 @@ double reads_of(const double (&length)[dimensions], const extents& local, double
   return spinors + links_of_site * links;
 }
 
+int warps_of(const hermitian_launch& launch) { return (launch.threads() + 31) / 32; }
+
 /// How many threads work, of those that are started.
 double share_of_threads(const hermitian_launch& launch, const extents& local) {
-  double share = launch.threads() / (32.0 * ((launch.threads() + 31) / 32));
+  double share = launch.threads() / (32.0 * warps_of(launch));
   for (int mu = 0; mu < dimensions; ++mu) {
     const int length = mu == 0 ? local[0] / 2 : local[mu], of = launch.tile[mu];
     share *= static_cast<double>(length) / ((length + of - 1) / of * of);
@@ -154,6 +166,59 @@ hermitian_launch launched(hermitian_launch tile, const launch_way& way, bool res
   return tile;
 }
 
+// ---- What was measured on H200 (NOTES.md), as factors of time
+
+/// Returns the time of any launch, relative to others: reads, threads without work, lines of memory and warps.
+double time_of_tile(const hermitian_launch& launch, const hopping_problem& p) {
+  const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
+                           static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3])};
+  double r = (1.0 + 0.04 * reads_of(length, p.local, links_of_site(p))) / share_of_threads(launch, p.local);
+  // Lines of 128 bytes, of which short rows of x use a part.
+  if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.05 : 1.2;
+  if (!launch.dependent) r *= 1.005;
+  // Warps that a multiprocessor holds, if registers leave room for as many in each quarter. (Twelve with fewer
+  // registers are worth eight.)
+  const int warps = warps_of(launch), most = p.number_bytes == 8 ? 8 : 16;
+  const int resident = launch.small ? most : std::max(1, most / warps) * warps;
+  return r * std::pow(static_cast<double>(most) / resident, 0.3);
+}
+
+/// Returns r times the factors of one column. Small blocks: the last ones leave less of the machine without work.
+double time_of_column(double r, const hermitian_launch& launch, const hopping_problem& p) {
+  const bool is_large = p.number_bytes == 8 && !launch.small && static_cast<double>(volume(p.local)) > 1.5e6;
+  r *= launch.small ? 1.05 : 1.0 + 0.01 * warps_of(launch);
+  if (launch.small && (launch.tile[2] > 2 || launch.tile[3] > 1)) r *= 1.01;
+  if (launch.steps > 1) r *= is_large ? 0.99 : 1.02;
+  return r;
+}
+
+/// Returns r times the factors of wide blocks of a batch. They read less from the second-level cache, the bottleneck.
+double time_of_wide_block(double r, const hermitian_launch& launch, const hopping_problem& p) {
+  if (launch.halves) r *= 1.1;
+  if (launch.tile[3] > 1) r *= 1.06;
+  if (launch.tile[2] > 2) r *= 1.04;
+  if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= 1.06;
+  return r;
+}
+
+/// Returns r times the factors of other blocks of a batch.
+double time_of_batch(double r, const hermitian_launch& launch, const hopping_problem& p) {
+  // Links of few sites leave more of the first-level cache to the spinors.
+  if (launch.positions() > (p.number_bytes == 8 ? 32 : 64)) r *= 1.06;
+  if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
+  const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
+  if (launch.groups != usual_groups) r *= 1.05;
+  if (launch.halves) r *= 1.06;
+  if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
+  return r;
+}
+
+double relative_time(const hermitian_launch& launch, const hopping_problem& p) {
+  const double r = time_of_tile(launch, p);
+  if (p.columns == 1) return time_of_column(r, launch, p);
+  return launch.wide(p.number_bytes) ? time_of_wide_block(r, launch, p) : time_of_batch(r, launch, p);
+}
+
 }  // namespace
 
 std::string hermitian_launch::name() const {
@@ -171,13 +236,8 @@ std::string hermitian_launch::name() const {
   return s;
 }
 
-std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int most) {
-  const bool batch = p.columns > 1;
-  const double sites = static_cast<double>(volume(p.local)), cache = static_cast<double>(p.cache_bytes);
-  const double links_of_site = 4.0 * stored_reals(p.stored) / 24.0;
-  const double bytes = sites * (links_of_site + 2.0 * p.columns) * 24.0 * p.number_bytes;
-  const bool resident = bytes < 0.8 * cache;
-
+std::vector<hermitian_launch> possible_launches(const hopping_problem& p) {
+  const bool batch = p.columns > 1, resident = stays_in_cache(p);
   std::vector<hermitian_launch> list;
   for (const block_shape& shape : shapes_of(p))
     for (const hermitian_launch& tile : tiles_of(p.local, shape.threads, shape.groups)) {
@@ -185,47 +245,13 @@ std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int
       for (const launch_way& way : batch ? ways_of_batch : ways_of_column)
         if (is_possible(way, p, tile, shape.threads, resident)) list.push_back(launched(tile, way, resident));
     }
-  if (list.empty()) return {hermitian_launch{}};
+  return list;
+}
 
-  // What was measured on H200 (NOTES.md), as factors of time.
-  const bool in_double = p.number_bytes == 8;
-  const auto rank = [&](const hermitian_launch& launch) {
-    const double length[] = {2.0 * launch.tile[0], static_cast<double>(launch.tile[1]),
-                             static_cast<double>(launch.tile[2]), static_cast<double>(launch.tile[3])};
-    double r = (1.0 + 0.04 * reads_of(length, p.local, links_of_site)) / share_of_threads(launch, p.local);
-    // Lines of 128 bytes, of which short rows of x use a part.
-    if (2 * launch.tile[0] < p.local[0]) r *= launch.tile[0] % 8 == 0 ? 1.05 : 1.2;
-    if (!launch.dependent) r *= 1.005;
-    // Warps that a multiprocessor holds, where registers leave room for as many in each quarter. (Twelve with fewer
-    // registers are worth eight.)
-    const int warps = (launch.threads() + 31) / 32, most = in_double ? 8 : 16;
-    const int resident = launch.small ? most : std::max(1, most / warps) * warps;
-    r *= std::pow(static_cast<double>(most) / resident, 0.3);
-    if (!batch) {
-      // Small blocks: the last ones leave less of the machine without work.
-      r *= launch.small ? 1.05 : 1.0 + 0.01 * warps;
-      if (launch.small && (launch.tile[2] > 2 || launch.tile[3] > 1)) r *= 1.01;
-      if (launch.steps > 1) r *= in_double && !launch.small && sites > 1.5e6 ? 0.99 : 1.02;
-      return r;
-    }
-    // Wide blocks read less from the second-level cache, which is what binds.
-    if (launch.wide(p.number_bytes)) {
-      if (launch.halves) r *= 1.1;
-      if (launch.tile[3] > 1) r *= 1.06;
-      if (launch.tile[2] > 2) r *= 1.04;
-      if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= 1.06;
-      return r;
-    }
-    // Links of few sites leave more of the first-level cache to the spinors.
-    if (launch.positions() > (in_double ? 32 : 64)) r *= 1.06;
-    if (launch.tile[2] * launch.tile[3] > 1) r *= 1.03;
-    const int usual_groups = p.number_bytes == 4 && 2 * launch.positions() <= 96 ? 1 : 2;
-    if (launch.groups != usual_groups) r *= 1.05;
-    if (launch.halves) r *= 1.06;
-    if (p.local[2] > 16 && launch.slab * launch.tile[2] != 8) r *= launch.slab == 0 ? 1.04 : 1.01;
-    return r;
-  };
-  std::ranges::stable_sort(list, {}, rank);
+std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& p, int most) {
+  std::vector<hermitian_launch> list = possible_launches(p);
+  if (list.empty()) return {hermitian_launch{}};
+  std::ranges::stable_sort(list, {}, [&](const hermitian_launch& launch) { return relative_time(launch, p); });
   if (list.size() > static_cast<std::size_t>(most)) list.resize(static_cast<std::size_t>(most));
   return list;
 }

@@ -48,6 +48,9 @@ struct hermitian_launch {
   bool operator==(const hermitian_launch&) const = default;
 };
 
+/// Returns all launches with tiles that the problem allows, in the order in which candidates of equal rank stay. It may
+/// be empty.
+std::vector<hermitian_launch> possible_launches(const hopping_problem& problem);
 /// Returns what the tuner may try, the most promising first: that is the table's choice.
 std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& problem, int most = 24);
 
