@@ -39,6 +39,25 @@ inline constexpr double chance_of_a_hidden_mode = 1e-5;
 template <class Field>
 using mode_keeper = std::function<void(const Field& basis, const mode_search_state& state)>;
 
+/// The space in which modes are sought.
+template <field_batch Field, field_batch InnerField>
+struct mode_space {
+  const Field& shape;               ///< a field of it
+  const InnerField& random_single;  ///< columns of norm 1, for the stochastic count of modes
+  double size;                      ///< its dimension: 12 numbers a site of the whole lattice
+  random_fill<Field> fill;          ///< fills columns with random numbers
+};
+
+/// How a search uses memory, and where it begins.
+template <field_batch Field>
+struct lowest_modes_options {
+  int width = 12;                           ///< the most columns that H takes at once
+  mode_keeper<Field> keeper = nullptr;      ///< told where the search stands, or null
+  basis_maker<Field> make_basis = nullptr;  ///< makes the basis of the search, or null
+  /// What a keeper was told in an earlier call for the same search, or none.
+  std::optional<std::pair<Field, mode_search_state>> stored = std::nullopt;
+};
+
 /// Returns |H v_i - lambda_i v_i|, recomputed.
 template <field_batch Field, class H>
 std::vector<double> eigen_residuals(const H& h, const Field& v, const std::vector<double>& values, int width) {
@@ -184,33 +203,27 @@ void mix_into(Field& random, const Field& vectors, double factor) {
 template <field_batch Field, class H, class HSingle, field_batch InnerField>
 class lowest_mode_search {
  public:
-  /// The parameters are those of lowest_modes; what they refer to must live as long as this object.
-  lowest_mode_search(const H& h, const HSingle& as_single, const Field& shape_of, const InnerField& random_single,
-                     double size, const mode_search& sought, const random_fill<Field>& fill, int width,
-                     const mode_keeper<Field>& keeper, const basis_maker<Field>& make_basis)
+  /// All but the options must live as long as this object.
+  lowest_mode_search(const H& h, const HSingle& as_single, const mode_space<Field, InnerField>& space,
+                     const mode_search& sought, lowest_modes_options<Field> options)
       : h_(h),
         as_single_(as_single),
-        shape_of_(shape_of),
-        random_single_(random_single),
-        size_(size),
+        space_(space),
         sought_(sought),
-        fill_(fill),
-        width_(width),
-        keeper_(keeper),
-        make_basis_(make_basis),
+        options_(std::move(options)),
         wanted_(sought.modes),
         chosen_(sizes_of_search(sought)),
         fixed_degree_(given_degree()),
-        found_(like(shape_of, 0)),
-        basis_(like(shape_of, 0)) {
-    if (wanted_ < 1 || 3.0 * wanted_ > size_)
-      throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(size_)) +
+        found_(like(space.shape, 0)),
+        basis_(like(space.shape, 0)) {
+    if (wanted_ < 1 || 3.0 * wanted_ > space.size)
+      throw input_error("modes of H: expected from 1 to a third of the " + std::to_string(std::llround(space.size)) +
                         " dimensions of this lattice, found " + std::to_string(wanted_));
   }
 
-  /// Returns the modes. `stored` says where an earlier search stood; it is emptied when it has been read.
-  mode_set<Field> run(std::optional<std::pair<Field, mode_search_state>>& stored) {
-    start(stored);
+  /// Returns the modes. To be called once.
+  mode_set<Field> run() {
+    start();
     while (true) {
       search();
       prove();
@@ -231,7 +244,7 @@ class lowest_mode_search {
 
   Field new_basis() const {
     const int columns = found_.most + found_.block;
-    return make_basis_ ? make_basis_(columns) : like(shape_of_, columns);
+    return options_.make_basis ? options_.make_basis(columns) : like(space_.shape, columns);
   }
 
   restart_sizes sizes() const {
@@ -244,18 +257,21 @@ class lowest_mode_search {
   /// which is raised then.
   double window_of_count() {
     while (true) {
-      const mode_count count = count_modes(as_single_, random_single_, 250, size_, found_.highest, sought_.interrupted);
+      const mode_count count =
+          count_modes(as_single_, space_.random_single, 250, space_.size, found_.highest, sought_.interrupted);
       if (stops()) return 0.5 * found_.highest;
       if (count.is_bounded()) return count.value_of(2.0 * wanted_ + 4.0);
-      found_.highest = std::max(1.02 * found_.highest, largest_eigenvalue(h_, shape_of_, fill_, sought_.interrupted));
+      found_.highest =
+          std::max(1.02 * found_.highest, largest_eigenvalue(h_, space_.shape, space_.fill, sought_.interrupted));
       ++found_.raised;
     }
   }
 
   /// Finds bound, window and sizes, and fills the first block: random vectors, or what was stored.
-  void start(std::optional<std::pair<Field, mode_search_state>>& stored) {
-    found_.highest =
-        sought_.highest > 0.0 ? sought_.highest : largest_eigenvalue(h_, shape_of_, fill_, sought_.interrupted);
+  void start() {
+    auto& stored = options_.stored;
+    found_.highest = sought_.highest > 0.0 ? sought_.highest
+                                           : largest_eigenvalue(h_, space_.shape, space_.fill, sought_.interrupted);
     found_.keep = chosen_.keep;
     found_.most = chosen_.most;
     found_.block = chosen_.block;
@@ -282,7 +298,7 @@ class lowest_mode_search {
 
   void fill_first_block() {
     Field first = view(basis_, 0, found_.block);
-    fill_(first);
+    space_.fill(first);
   }
 
   void filter(Field& out, const Field& in) {
@@ -327,9 +343,9 @@ class lowest_mode_search {
     const double before = worst_;
     const int settled = judge_values(now);
     if (sought_.progress) sought_.progress(cycles_, std::min(converged_, wanted_), worst_);
-    if (keeper_ && now.coupling.columns() == found_.block) {
+    if (options_.keeper && now.coupling.columns() == found_.block) {
       found_.cycles = cycles_;
-      keeper_(view(kept, 0, now.kept + found_.block), {found_, now});
+      options_.keeper(view(kept, 0, now.kept + found_.block), {found_, now});
     }
     if (stops()) stopped_ = true;
     is_converged_ = converged_ >= wanted_;
@@ -352,10 +368,10 @@ class lowest_mode_search {
     const restart_decision<Field> ends = [this](Field& kept, const restart_state& now) { return decide(kept, now); };
     restart_sizes these = sizes();
     these.cycles = state_.cycle + sought_.cycles;
-    state_ =
-        sought_.method == mode_method::lanczos
-            ? thick_restart_lanczos<Field>(basis_, these, state_, filter_, ends, fill_, sought_.interrupted)
-            : implicitly_restarted_arnoldi<Field>(basis_, these, state_, filter_, ends, fill_, sought_.interrupted);
+    state_ = sought_.method == mode_method::lanczos
+                 ? thick_restart_lanczos<Field>(basis_, these, state_, filter_, ends, space_.fill, sought_.interrupted)
+                 : implicitly_restarted_arnoldi<Field>(basis_, these, state_, filter_, ends, space_.fill,
+                                                       sought_.interrupted);
     stopped_ = stopped_ || state_.cut;
   }
 
@@ -415,15 +431,15 @@ class lowest_mode_search {
   /// vectors that have not converged are coupled to the next block, which is no part of the new Krylov space: they go
   /// into its start.
   host_matrix put_random_block(int locked, int block) {
-    Field random_start = like(shape_of_, block);
-    fill_(random_start);
+    Field random_start = like(space_.shape, block);
+    space_.fill(random_start);
     normalise_columns(random_start);
     if (!is_converged_)
       mix_into(random_start, view(basis_, locked, state_.kept - locked), std::clamp(worst_, 1e-8, 1.0));
     state_.kept = locked;
     Field next = view(basis_, state_.kept, block);
     copy(next, random_start);
-    host_matrix lengths = orthogonalise(view(basis_, 0, state_.kept), next, fill_).r;
+    host_matrix lengths = orthogonalise(view(basis_, 0, state_.kept), next, space_.fill).r;
     state_.coupling = {};
     return lengths;
   }
@@ -451,7 +467,7 @@ class lowest_mode_search {
     hidden_share share{.at = last * (1.0 + 1e-7), .transfer = {}};
     // Of random vectors the parts along a mode have the variance 1 / size.
     double chance = hidden_share{0.0, lengths}.volume();
-    for (int i = 1; i <= block; ++i) chance *= size_ / i;
+    for (int i = 1; i <= block; ++i) chance *= space_.size / i;
     double hidden = 1e300;
     // A copy on its way disturbs those that are there, so they have to converge again.
     const restart_decision<Field> settled = [&](Field& kept, const restart_state& now) {
@@ -464,7 +480,8 @@ class lowest_mode_search {
       is_proven_ = !is_late && hidden <= chance_of_a_hidden_mode;
       return is_proven_ || is_late || cycles_ >= limit_;
     };
-    state_ = thick_restart_lanczos<Field>(basis_, few, state_, filter_, settled, fill_, sought_.interrupted, &share);
+    state_ =
+        thick_restart_lanczos<Field>(basis_, few, state_, filter_, settled, space_.fill, sought_.interrupted, &share);
     stopped_ = stopped_ || state_.cut;
     const auto late = count_above(last) - before;
     if (late > 0) {
@@ -488,9 +505,9 @@ class lowest_mode_search {
     found_.window *= inside_ == 0 ? 1.5 : std::max(is_single_ ? 1.15 : 1.08, std::pow(1.2 * wanted_ / inside_, 0.4));
     found_.window = std::min(found_.window, 0.9 * found_.highest);
     ++found_.widened;
-    Field mixed = like(shape_of_, found_.block), first = view(basis_, 0, found_.block);
-    fill_(mixed);
-    mix_into(mixed, view(basis_, 0, state_.kept), std::sqrt(1e-2 / size_));
+    Field mixed = like(space_.shape, found_.block), first = view(basis_, 0, found_.block);
+    space_.fill(mixed);
+    mix_into(mixed, view(basis_, 0, state_.kept), std::sqrt(1e-2 / space_.size));
     copy(first, mixed);
     state_ = {};
     last_news_ = cycles_;
@@ -509,9 +526,10 @@ class lowest_mode_search {
     // Each restart adds its rounding to what is left of orthonormality.
     Field found_ones = view(basis_, 0, columns);
     rotate_basis(found_ones, inverse_root(overlaps(found_ones, found_ones)));
-    const host_matrix squared = square_in_basis(h_, view(basis_, 0, columns), width_);
+    const host_matrix squared = square_in_basis(h_, view(basis_, 0, columns), options_.width);
     if (raise_bound(squared, std::min(inside_, columns))) return false;
-    rayleigh_ritz(h_, basis_, columns, count, sought_.tolerance, width_, squared, found_.values, found_.residuals);
+    rayleigh_ritz(h_, basis_, columns, count, sought_.tolerance, options_.width, squared, found_.values,
+                  found_.residuals);
     known_.clear();
     if (is_converged_)
       for (const double square : eigenpairs_of_hermitian(hermitian_part(squared)).values)
@@ -519,13 +537,13 @@ class lowest_mode_search {
     if (!filter_again(count)) return end_with_none();
     int good = count_good(count);
     for (int step = 0; step < 2 && is_converged_ && good < wanted_; ++step) {
-      separate_signs(h_, basis_, count, wanted_, sought_.tolerance, width_, found_.values, found_.residuals);
+      separate_signs(h_, basis_, count, wanted_, sought_.tolerance, options_.width, found_.values, found_.residuals);
       good = count_good(count);
     }
     found_.complete = good == wanted_ && is_proven_;
     found_.values.resize(static_cast<std::size_t>(good));
     found_.residuals.resize(static_cast<std::size_t>(good));
-    found_.vectors = like(shape_of_, good);
+    found_.vectors = like(space_.shape, good);
     copy(found_.vectors, view(basis_, 0, good));
     return true;
   }
@@ -581,23 +599,18 @@ class lowest_mode_search {
         copy(some, filtered);
       });
       if (stops()) return false;
-      orthonormalise(first_ones, fill_);
-      rayleigh_ritz_of_h(h_, first_ones, count, width_, found_.values);
-      found_.residuals = eigen_residuals(h_, first_ones, found_.values, width_);
+      orthonormalise(first_ones, space_.fill);
+      rayleigh_ritz_of_h(h_, first_ones, count, options_.width, found_.values);
+      found_.residuals = eigen_residuals(h_, first_ones, found_.values, options_.width);
     }
     return true;
   }
 
   const H& h_;
   const HSingle& as_single_;
-  const Field& shape_of_;
-  const InnerField& random_single_;
-  double size_;
+  const mode_space<Field, InnerField>& space_;
   const mode_search& sought_;
-  const random_fill<Field>& fill_;
-  int width_;
-  const mode_keeper<Field>& keeper_;
-  const basis_maker<Field>& make_basis_;
+  lowest_modes_options<Field> options_;
   int wanted_;
   restart_sizes chosen_;
   int fixed_degree_;
@@ -625,21 +638,12 @@ class lowest_mode_search {
 /// window is widened where it holds too few. A search that was interrupted returns none. Where only some converge,
 /// those below the first that did not are returned, with complete = false. Where modes above search.highest come, the
 /// bound is raised and the search begins again. Collective.
-/// \param as_single  H in low precision, for the stochastic count of modes, on columns like `random_single`
-/// \param size    of the space: 12 numbers a site of the whole lattice
-/// \param width   columns that H takes at once where there are many
-/// \param keeper  told where a search stands, or null
-/// \param stored  what a keeper was told in an earlier call for the same search, or none
-/// \param make_basis  of the search
+/// \param as_single  H in low precision, for the stochastic count of modes, on columns like space.random_single
 template <field_batch Field, class H, class HSingle, field_batch InnerField>
-mode_set<Field> lowest_modes(const H& h, const HSingle& as_single, const Field& shape_of,
-                             const InnerField& random_single, double size, const mode_search& search,
-                             const random_fill<Field>& fill, int width = 12, const mode_keeper<Field>& keeper = nullptr,
-                             std::optional<std::pair<Field, mode_search_state>> stored = std::nullopt,
-                             const basis_maker<Field>& make_basis = nullptr) {
-  detail::lowest_mode_search<Field, H, HSingle, InnerField> modes(h, as_single, shape_of, random_single, size, search,
-                                                                  fill, width, keeper, make_basis);
-  return modes.run(stored);
+mode_set<Field> lowest_modes(const H& h, const HSingle& as_single, const mode_space<Field, InnerField>& space,
+                             const mode_search& search, lowest_modes_options<Field> options = {}) {
+  return detail::lowest_mode_search<Field, H, HSingle, InnerField>(h, as_single, space, search, std::move(options))
+      .run();
 }
 
 }  // namespace plaquette

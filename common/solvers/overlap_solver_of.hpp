@@ -197,8 +197,10 @@ class overlap_solver_of final : public overlap_solver {
       return make<double>({4, 3, site_subset::full, columns}, settings_.kernel_basis_on_host,
                           found.basis_bytes_on_host);
     };
-    mode_set<Field> modes = lowest_modes(kernel_.as_double(), kernel_.as_single(), shape_, sample, 12.0 * volume(),
-                                         search, fill, width, keeper, std::move(stored), make_basis);
+    const mode_space<Field, InnerField> space{shape_, sample, 12.0 * volume(), fill};
+    mode_set<Field> modes =
+        lowest_modes(kernel_.as_double(), kernel_.as_single(), space, search,
+                     {.width = width, .keeper = keeper, .make_basis = make_basis, .stored = std::move(stored)});
     static_cast<mode_search_course&>(found) = modes;
     found.sought = wanted;
     found.complete = modes.complete;

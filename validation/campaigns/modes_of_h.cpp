@@ -207,8 +207,8 @@ found_modes search_once(const known_field& field, int number, const mode_search&
   InnerField as_single = like(sample, 4, as<InnerField>);
   convert(as_single, sample);
   const double size = 12.0 * static_cast<double>(ctx.geometry().global_volume());
-  const mode_set<Field> modes =
-      lowest_modes(kernel.as_double(), kernel.as_single(), shape, as_single, size, search, fill);
+  const mode_space<Field, InnerField> space{shape, as_single, size, fill};
+  const mode_set<Field> modes = lowest_modes(kernel.as_double(), kernel.as_single(), space, search);
   found_modes found{outcome::complete, static_cast<int>(modes.values.size()), modes.late, modes.block, modes.cycles,
                     modes.filtered};
   // Residuals r move a value by r^2 over a gap, and by r at most.

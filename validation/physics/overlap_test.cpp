@@ -90,9 +90,10 @@ struct overlap_case {
     const Field shape = fields(1), sample = unit_vectors(4);
     InnerField as_single = like(sample, 4, as<InnerField>);
     convert(as_single, sample);
-    return lowest_modes(kernel.as_double(), kernel.as_single(), shape, as_single,
-                        12.0 * static_cast<double>(ctx.geometry().global_volume()), search, random(), 12, keeper,
-                        std::move(stored), make_basis);
+    const mode_space<Field, InnerField> space{shape, as_single,
+                                              12.0 * static_cast<double>(ctx.geometry().global_volume()), random()};
+    return lowest_modes(kernel.as_double(), kernel.as_single(), space, search,
+                        {.keeper = keeper, .make_basis = make_basis, .stored = std::move(stored)});
   }
   mode_set<Field> modes(int count) { return modes(mode_search{.modes = count}); }
   sign_of_library sign(const mode_set<Field>& modes, sign_options options = {}) const {
