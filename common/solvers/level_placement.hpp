@@ -47,14 +47,20 @@ class offloaded_lattice {
   std::shared_ptr<coarse_columns> there_;
 };
 
-/// Cycles made from here on have the lattices from `first` on in that hierarchy; 0: none. The correction from there is
-/// additive or not.
+/// Where coarse lattices live, and how the correction from there is added.
+struct level_places {
+  std::size_t first = 0;  ///< lattices from this one on live with the other device; 0: none
+  bool additive = false;
+};
+
+/// Cycles made from here on have the coarse lattices in those places.
+/// \param there  the lattices of the other device, or null if none live there
 template <class Library>
-void offload(multigrid<Library>& mg, const std::shared_ptr<const coarse_hierarchy>& there, std::size_t first,
-             bool additive) {
+void offload(multigrid<Library>& mg, const std::shared_ptr<const coarse_hierarchy>& there, const level_places& places) {
+  const std::size_t first = places.first;
   cycle_shape shape = mg.parameters().shape();
   shape.additive_on.reset();
-  if (additive) shape.additive_on = first == 0 ? 0 : first - 1;
+  if (places.additive) shape.additive_on = first == 0 ? 0 : first - 1;
   mg.use_cycle(shape);
   if (first == 0) return mg.offload_from_level(0, nullptr);
   using field = typename Library::coarse_field;
