@@ -9,6 +9,7 @@
 #include "miniapps/nodal-dg/dg_checkpoint.hpp"
 #include "miniapps/nodal-dg/nodal_dg_options.hpp"
 #include "miniapps/nodal-dg/wave_case.hpp"
+#include "miniapps/nodal-dg/wave_run.hpp"
 #include "miniapps/shared/program.hpp"
 
 namespace plaquette::nodal_dg {
@@ -29,6 +30,7 @@ class nodal_dg_program final : public program {
 
  private:
   void find_places();
+  wave_run set_up(app_run& app);
   void choose_steps(double stable);
   void find_steps(app_run& run, dg_solver& solver);
   double end_of_run() const;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "miniapps/nodal-dg/speed_trial.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
-#include "common/app/timing.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 #include "common/random/random_stream.hpp"
 #include "common/stopwatch.hpp"
-#include "miniapps/nodal-dg/time_steps.hpp"
 
 namespace plaquette::nodal_dg {
 
@@ -35,7 +38,7 @@ void draw_states(const wave_run& run, std::uint64_t drawn, std::vector<double>& 
 
 }  // namespace
 
-void try_speed(wave_run& run) {
+speed_trial try_speed(const wave_run& run, double of_stage, double begin) {
   // A trial is short, so that other programs on the same cores do not disturb all of them. It is long enough to make
   // the time of its start and of the energy at its end small. The best one counts; if it is slow, trials go on for a
   // while.
@@ -43,18 +46,17 @@ void try_speed(wave_run& run) {
   constexpr int fewest = 3;
   constexpr std::int64_t fewest_steps = 4;
   dg_solver& solver = *run.solver;
-  const double of_stage = statistics(run.stage_seconds).median;
   const auto wanted = static_cast<std::int64_t>(std::ceil(seconds_of_trial / (lserk4::stages * of_stage)));
   const std::int64_t steps = std::clamp<std::int64_t>(wanted, fewest_steps, 1 << 20);
   const stopwatch all;
-  const counted_seconds judging(run.judging);
-  std::vector<double> begin_states;
+  speed_trial found;
+  const std::unique_ptr<dg_snapshot> kept_end = solver.new_snapshot(run.domain);
+  std::vector<double> begin_states, end_states;
   double best = std::numeric_limits<double>::infinity(), passed = 0.0;
   for (int trial = 0; trial < fewest || (best > enough * of_stage && passed < most_seconds); ++trial) {
     const std::uint64_t drawn = drawn_number(run.app.world);
     if (trial == 0) run.app.note_draw("numbers that steps are timed from", drawn);
     draw_states(run, drawn, begin_states);
-    const double begin = run.done.time;
     solver.set_state(begin_states, begin);
     solver.warm_up();
     run.app.world.barrier();
@@ -67,22 +69,23 @@ void try_speed(wave_run& run) {
     best = std::min(best, seconds / static_cast<double>(steps * lserk4::stages));
 
     const double end = solver.time();
-    solver.save(*run.kept_end);
-    run.read(run.end);
-    const std::vector<double> of_states = energy_of(run.domain, run.end, run.options.states);
+    solver.save(*kept_end);
+    run.read(end_states);
+    const std::vector<double> of_states = energy_of(run.domain, end_states, run.options.states);
     for (std::size_t c = 0; c < of_states.size(); ++c)
-      run.energy_difference =
-          larger_or_nan(run.energy_difference, std::abs(energies[c] - of_states[c]) / std::max(of_states[c], 1e-300));
+      found.energy_difference =
+          larger_or_nan(found.energy_difference, std::abs(energies[c] - of_states[c]) / std::max(of_states[c], 1e-300));
     solver.set_state(begin_states, begin);
     for (std::int64_t step = 0; step < steps; ++step) {
       solver.advance(1, run.dt);
-      if (run.app.control.should_stop()) return;
+      if (run.app.control.should_stop()) return found;
     }
-    run.same_between = run.same_between && solver.is_same(run.domain, *run.kept_end) && solver.time() == end;
+    found.same_between = found.same_between && solver.is_same(run.domain, *kept_end) && solver.time() == end;
     passed = all.seconds();
     run.app.world.maximum({&passed, 1});
   }
-  run.trial = best / of_stage;
+  found.share = best / of_stage;
+  return found;
 }
 
 }  // namespace plaquette::nodal_dg

@@ -3,17 +3,23 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "common/algebra/largest.hpp"
 #include "common/app/draw.hpp"
-#include "common/app/parse.hpp"
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 #include "common/stopwatch.hpp"
 #include "miniapps/nodal-dg/dg_work.hpp"
+#include "miniapps/nodal-dg/run_checkpoint.hpp"
+#include "miniapps/nodal-dg/run_checks.hpp"
 
 namespace plaquette::nodal_dg {
 
@@ -84,215 +90,258 @@ std::set<std::int64_t> steps_to_compare(const wave_run& run, const step_plan& pl
   return drawn_steps(begin, end, share, drawn);
 }
 
-/// The largest number of the solver's state, of all ranks. Collective.
-double largest_number_of(const wave_run& run) {
-  double largest = run.solver->largest(run.domain);
-  run.domain.comm.maximum({&largest, 1});
-  return largest;
-}
-
-/// Compares the step from run.step_begin to the solver's state with the textbook on one drawn element a rank.
-/// \param largest  number of both states
-void compare_step(wave_run& run, double time, double dt, double largest, std::uint64_t drawn) {
-  const step_verdict verdict = judge_one_element(run.domain, run.whole, {*run.solver, *run.step_begin, time, dt, drawn},
-                                                 larger_or_nan(unit_roundoff(run.options) * run.largest, largest));
-  run.compared.worst = larger_or_nan(run.compared.worst, verdict.worst);
-  ++run.compared.steps;
-}
-
-/// Judges the step from run.step_begin to run.step_end and leaves the solver with the end.
-void balance_step(wave_run& run, double time, double dt) {
-  const double after = run.solver->time(), u = unit_roundoff(run.options);
-  const step_balance now = run.balancer(*run.solver, run.domain, *run.step_begin, *run.step_end, time, dt,
-                                        u * run.largest, u * u * run.energy);
-  const bool is_widest = now.moved > 2.0 * run.widest;
-  if (is_widest) {
-    run.solver->restore(*run.step_begin, time);
-    run.read(run.widest_begin);
+/// Makes the steps of a run on the clock, and makes them again.
+class step_maker {
+ public:
+  step_maker(const wave_run& run, const dg_progress& before)
+      : run_(run), solver_(*run.solver), plan_(plan_of(run, before.steps_done)) {
+    made_.done = before;
+    made_.begin_step = run.steps - steps_to_judge(run.domain, run.options.states, plan_.to_do);
   }
-  run.solver->restore(*run.step_end, after);
-  run.balance.power = larger_or_nan(run.balance.power, now.power);
-  run.balance.states = larger_or_nan(run.balance.states, now.states);
-  ++run.balanced;
-  keep_largest(run.largest, now.largest);
-  if (!is_widest) return;
-  run.widest = now.moved;
-  run.read(run.widest_end);
-  run.widest_time = time;
-  run.widest_dt = dt;
-}
 
-/// Notes an energy that comes after run.last_energy.
-void note_growth(wave_run& run, double energy) {
-  keep_largest(run.energy, energy);
-  run.growth = larger_or_nan(run.growth, (energy - run.last_energy) / std::max(run.energy, 1e-300));
-  run.last_energy = energy;
-}
-
-/// Makes the steps since the last judged states again, one by one, and leaves the solver with run.end, their end.
-/// Returns false where the run is stopped meanwhile.
-bool repeat_steps(wave_run& run, const step_plan& plan) {
-  const double end_time = run.solver->time();
-  const std::int64_t begin = run.judged.step, end = run.done.steps_done;
-  const std::uint64_t drawn = drawn_number(run.app.world);
-  run.app.note_draw(fmt::format("judged steps of {} to {}", begin, end), drawn);
-  const std::set<std::int64_t> judged = steps_to_balance(run, plan, begin, end, drawn);
-  std::mt19937_64 more_draws(drawn ^ 0x9e3779b97f4a7c15);
-  std::set<std::int64_t> compared;
-  if (std::ssize(judged) < end - begin) compared = steps_to_compare(run, plan, begin, end, more_draws());
-  run.solver->set_state(run.judged.states, run.judged.time);
-  bool is_kept = false;  // run.step_begin has what the solver has
-  std::optional<double> largest_at_begin;
-  for (std::int64_t step = begin; step < end; ++step) {
-    const double time = run.solver->time(), dt = run.dt_of(step);
-    if (step == run.begin_step) {
-      run.read(run.begin.states);
-      run.begin.time = time;
-      run.begin.step = step;
+  /// Returns what the steps have left. To be called once. Collective.
+  steps_made make() {
+    made_.done.time = solver_.time();
+    judge_stretch();
+    if (made_.done.energy.empty()) note_energy();
+    longest_ = steps_in(piece);
+    solver_.reset_timings();
+    while (made_.done.steps_done < run_.steps && !run_.app.control.should_stop()) {
+      advance(steps_of_piece());
+      end_piece();
+      run_.app.progress.update(static_cast<double>(made_.done.steps_done) / static_cast<double>(run_.steps),
+                               fmt::format("step {}, time {:.4g}", made_.done.steps_done, made_.done.time));
     }
-    const bool is_balanced = judged.contains(step), is_compared = compared.contains(step);
-    if ((is_balanced || is_compared) && !is_kept) run.solver->save(*run.step_begin);
-    if (is_compared && !largest_at_begin) largest_at_begin = largest_number_of(run);
-    run.solver->advance(1, dt);
-    std::optional<double> largest_at_end;
-    if (is_compared) {
-      largest_at_end = largest_number_of(run);
-      compare_step(run, time, dt, larger_or_nan(*largest_at_begin, *largest_at_end), more_draws());
+    if (run_.app.control.stopped() && steps_of_stretch_ > 0) {
+      end_energy_ = solver_.energy()[0];
+      note_energy();
     }
-    if (is_balanced) {
-      run.solver->save(*run.step_end);
-      balance_step(run, time, dt);
-      std::swap(run.step_begin, run.step_end);
-    }
-    is_kept = is_balanced;
-    largest_at_begin = largest_at_end;
-    if (step + 1 < end && plan.moments.contains(step + 1 - plan.first)) note_growth(run, run.solver->energy()[0]);
-    if (run.app.control.should_stop()) {
-      run.solver->restore(*run.kept_end, end_time);
-      return false;
-    }
+    return std::move(made_);
   }
-  run.repeated += end - begin;
-  run.same_between =
-      run.same_between && run.solver->is_same(run.domain, *run.kept_end) && run.solver->time() == end_time;
-  run.solver->restore(*run.kept_end, end_time);
-  return true;
-}
 
-/// Reads the states that the timed steps ended in, notes their energy, and judges the steps since the last states that
-/// were. They begin with the states that were read then. What is there after the energy are the same bits.
-void judge_stretch(wave_run& run, const step_plan& plan) {
-  const counted_seconds judging(run.judging);
-  for (auto* snapshot : {&run.kept_end, &run.step_begin, &run.step_end})
-    if (*snapshot == nullptr) *snapshot = run.solver->new_snapshot(run.domain);
-  run.solver->save(*run.kept_end);
-  run.read(run.end);
-  const double energy = run.solver->energy()[0], of_states = energy_of(run.domain, run.first_of(run.end), 1)[0];
-  run.end_energy = energy;
-  const double difference = std::abs(energy - of_states) / std::max(of_states, 1e-300);
-  run.energy_difference = larger_or_nan(run.energy_difference, difference);
-  run.same_between = run.same_between && run.solver->is_same(run.domain, *run.kept_end);
-  if (run.judged.states.empty()) {
-    run.energy = run.last_energy = energy;
-  } else {
-    if (!repeat_steps(run, plan)) return;
-    note_growth(run, energy);
+ private:
+  static constexpr double piece = 0.25;  ///< seconds between two checks for a stop, at least
+
+  static step_plan plan_of(const wave_run& run, std::int64_t first) {
+    step_plan plan{.first = first, .to_do = run.steps - first};
+    plan.stretch = std::max<std::int64_t>(1, (plan.to_do + run.options.samples - 1) / run.options.samples);
+    plan.moments = moments_of(plan.to_do);
+    return plan;
   }
-  std::swap(run.judged.states, run.end);
-  run.judged.time = run.solver->time();
-  run.judged.step = run.done.steps_done;
-}
+  bool has_checkpoints() const { return !run_.options.checkpoint.empty(); }
 
-void note_energy(wave_run& run) { run.done.energy.push_back({run.done.time, run.end_energy}); }
+  // ---- Steps on the clock
 
-/// Returns how many steps take `seconds`, by one that is made and forgotten. Collective.
-std::int64_t steps_in(wave_run& run, double seconds) {
-  double of_step = 0.0;
-  for (int i = 0; i < 2; ++i) {  // the first one may set up what the others have
-    run.app.world.barrier();
+  /// Returns how many steps take `seconds`, by one that is made and forgotten. Collective.
+  std::int64_t steps_in(double seconds) {
+    double of_step = 0.0;
+    for (int i = 0; i < 2; ++i) {  // the first one may set up what the others have
+      run_.app.world.barrier();
+      const stopwatch watch;
+      solver_.advance(1, run_.dt);
+      run_.app.device->finish();
+      of_step = watch.seconds();
+      run_.app.world.maximum({&of_step, 1});
+    }
+    solver_.set_state(made_.judged.states, made_.judged.time);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(seconds / std::max(of_step, 1e-9)), 1, 1 << 30);
+  }
+
+  /// Returns how many steps follow without a stop: to the end of the stretch, the last step or a checkpoint at most.
+  std::int64_t steps_of_piece() const {
+    const std::int64_t at = made_.done.steps_done, every = run_.options.checkpoint_every;
+    const bool shortens = run_.last_dt != run_.dt && at + 1 < run_.steps;
+    std::int64_t n = std::min(longest_, plan_.stretch - steps_of_stretch_);
+    n = std::min(n, shortens ? run_.steps - 1 - at : run_.steps - at);
+    return has_checkpoints() ? std::min(n, every - at % every) : n;
+  }
+
+  /// Makes n steps of one size on the clock.
+  void advance(std::int64_t n) {
+    solver_.warm_up();
+    run_.app.world.barrier();
     const stopwatch watch;
-    run.solver->advance(1, run.dt);
-    run.app.device->finish();
-    of_step = watch.seconds();
-    run.app.world.maximum({&of_step, 1});
+    solver_.advance(n, run_.dt_of(made_.done.steps_done));
+    run_.app.device->finish();
+    double seconds = watch.seconds();
+    run_.app.world.maximum({&seconds, 1});
+    if (n == longest_ && seconds < piece) longest_ *= 2;
+    if (seconds > 2.0 * piece) longest_ = std::max<std::int64_t>(1, longest_ / 2);
+    seconds_of_stretch_ += seconds;
+    steps_of_stretch_ += n;
+    made_.done.steps_done += n;
+    made_.done.time = solver_.time();
   }
-  run.solver->set_state(run.judged.states, run.judged.time);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(seconds / std::max(of_step, 1e-9)), 1, 1 << 30);
-}
+
+  /// Judges the steps at the end of a stretch or before a checkpoint, and keeps the latter.
+  void end_piece() {
+    const bool is_last = made_.done.steps_done == run_.steps;
+    const bool ends = steps_of_stretch_ == plan_.stretch || is_last;
+    const bool keeps = has_checkpoints() && made_.done.steps_done % run_.options.checkpoint_every == 0 && !is_last;
+    if (ends)
+      made_.stage_seconds.push_back(seconds_of_stretch_ / static_cast<double>(steps_of_stretch_ * lserk4::stages));
+    if (ends || keeps) judge_stretch();
+    if (ends) {
+      seconds_of_stretch_ = 0.0;
+      steps_of_stretch_ = 0;
+      note_energy();
+    }
+    if (keeps && !run_.app.control.stopped()) {
+      made_.done.failures = failures_of(run_, made_);
+      keep_checkpoint(run_, made_.done, made_.judged.states, false);
+    }
+  }
+
+  void note_energy() { made_.done.energy.push_back({made_.done.time, end_energy_}); }
+
+  // ---- The same steps again
+
+  /// Reads the states that the timed steps ended in, notes their energy, and judges the steps since the last states
+  /// that were. They begin with the states that were read then. What is there after the energy are the same bits.
+  void judge_stretch() {
+    const counted_seconds judging(made_.judging);
+    step_evidence& seen = made_.seen;
+    for (auto* snapshot : {&kept_end_, &step_begin_, &step_end_})
+      if (*snapshot == nullptr) *snapshot = solver_.new_snapshot(run_.domain);
+    solver_.save(*kept_end_);
+    run_.read(end_);
+    const double energy = solver_.energy()[0], of_states = energy_of(run_.domain, run_.first_of(end_), 1)[0];
+    end_energy_ = energy;
+    const double difference = std::abs(energy - of_states) / std::max(of_states, 1e-300);
+    seen.energy_difference = larger_or_nan(seen.energy_difference, difference);
+    seen.same_between = seen.same_between && solver_.is_same(run_.domain, *kept_end_);
+    if (made_.judged.states.empty()) {
+      seen.energy = last_energy_ = energy;
+    } else {
+      if (!repeat_steps()) return;
+      note_growth(energy);
+    }
+    std::swap(made_.judged.states, end_);
+    made_.judged.time = solver_.time();
+    made_.judged.step = made_.done.steps_done;
+  }
+
+  /// Makes the steps since the last judged states again, one by one, and leaves the solver with their end. Returns
+  /// false if the run is stopped meanwhile.
+  bool repeat_steps() {
+    const double end_time = solver_.time();
+    const std::int64_t begin = made_.judged.step, end = made_.done.steps_done;
+    const std::uint64_t drawn = drawn_number(run_.app.world);
+    run_.app.note_draw(fmt::format("judged steps of {} to {}", begin, end), drawn);
+    const std::set<std::int64_t> judged = steps_to_balance(run_, plan_, begin, end, drawn);
+    std::mt19937_64 more_draws(drawn ^ 0x9e3779b97f4a7c15);
+    std::set<std::int64_t> compared;
+    if (std::ssize(judged) < end - begin) compared = steps_to_compare(run_, plan_, begin, end, more_draws());
+    solver_.set_state(made_.judged.states, made_.judged.time);
+    bool is_kept = false;  // step_begin_ has what the solver has
+    std::optional<double> largest_at_begin;
+    for (std::int64_t step = begin; step < end; ++step) {
+      const double time = solver_.time(), dt = run_.dt_of(step);
+      if (step == made_.begin_step) keep_begin(step, time);
+      const bool is_balanced = judged.contains(step), is_compared = compared.contains(step);
+      if ((is_balanced || is_compared) && !is_kept) solver_.save(*step_begin_);
+      if (is_compared && !largest_at_begin) largest_at_begin = largest_number();
+      solver_.advance(1, dt);
+      std::optional<double> largest_at_end;
+      if (is_compared) {
+        largest_at_end = largest_number();
+        compare_step(time, dt, larger_or_nan(*largest_at_begin, *largest_at_end), more_draws());
+      }
+      if (is_balanced) {
+        solver_.save(*step_end_);
+        balance_step(time, dt);
+        std::swap(step_begin_, step_end_);
+      }
+      is_kept = is_balanced;
+      largest_at_begin = largest_at_end;
+      if (step + 1 < end && plan_.moments.contains(step + 1 - plan_.first)) note_growth(solver_.energy()[0]);
+      if (run_.app.control.should_stop()) {
+        solver_.restore(*kept_end_, end_time);
+        return false;
+      }
+    }
+    step_evidence& seen = made_.seen;
+    seen.repeated += end - begin;
+    seen.same_between = seen.same_between && solver_.is_same(run_.domain, *kept_end_) && solver_.time() == end_time;
+    solver_.restore(*kept_end_, end_time);
+    return true;
+  }
+
+  /// Keeps the states from which the textbook makes the last steps again.
+  void keep_begin(std::int64_t step, double time) {
+    run_.read(made_.begin.states);
+    made_.begin.time = time;
+    made_.begin.step = step;
+  }
+
+  /// Returns the largest number of the solver's state, of all ranks. Collective.
+  double largest_number() const {
+    double largest = solver_.largest(run_.domain);
+    run_.domain.comm.maximum({&largest, 1});
+    return largest;
+  }
+
+  /// Compares the step from step_begin_ to the solver's state with the textbook on one drawn element a rank.
+  /// \param largest  number of both states
+  void compare_step(double time, double dt, double largest, std::uint64_t drawn) {
+    compared_steps& compared = made_.seen.compared;
+    const step_verdict verdict =
+        judge_one_element(run_.domain, run_.whole, {solver_, *step_begin_, time, dt, drawn},
+                          larger_or_nan(unit_roundoff(run_.options) * made_.seen.largest, largest));
+    compared.worst = larger_or_nan(compared.worst, verdict.worst);
+    ++compared.steps;
+  }
+
+  /// Judges the step from step_begin_ to step_end_ and leaves the solver with the end.
+  void balance_step(double time, double dt) {
+    step_evidence& seen = made_.seen;
+    const double after = solver_.time(), u = unit_roundoff(run_.options);
+    const step_balance now =
+        balancer_(solver_, run_.domain, *step_begin_, *step_end_, time, dt, u * seen.largest, u * u * seen.energy);
+    widest_step& widest = seen.widest;
+    const bool is_widest = now.moved > 2.0 * widest.moved;
+    if (is_widest) {
+      solver_.restore(*step_begin_, time);
+      run_.read(widest.begin);
+    }
+    solver_.restore(*step_end_, after);
+    seen.balance.power = larger_or_nan(seen.balance.power, now.power);
+    seen.balance.states = larger_or_nan(seen.balance.states, now.states);
+    ++seen.balanced;
+    keep_largest(seen.largest, now.largest);
+    if (!is_widest) return;
+    widest.moved = now.moved;
+    run_.read(widest.end);
+    widest.time = time;
+    widest.dt = dt;
+  }
+
+  /// Notes an energy that comes after last_energy_.
+  void note_growth(double energy) {
+    step_evidence& seen = made_.seen;
+    keep_largest(seen.energy, energy);
+    seen.growth = larger_or_nan(seen.growth, (energy - last_energy_) / std::max(seen.energy, 1e-300));
+    last_energy_ = energy;
+  }
+
+  const wave_run& run_;
+  dg_solver& solver_;
+  step_plan plan_;
+  std::unique_ptr<dg_snapshot> kept_end_{}, step_begin_{}, step_end_{};  ///< where the solver computes
+  std::vector<double> end_{};                                            ///< the same as kept_end_, on the host
+  step_balancer balancer_{};
+  steps_made made_{};
+  std::int64_t longest_ = 1;  ///< steps of a piece
+  double seconds_of_stretch_ = 0.0;
+  std::int64_t steps_of_stretch_ = 0;
+  double last_energy_ = 0.0, end_energy_ = 0.0;  ///< of the last moment; of the last timed step
+};
 
 }  // namespace
 
-void make_steps(wave_run& run) {
-  constexpr double piece = 0.25;  // seconds between two checks for a stop, at least
+steps_made make_steps(const wave_run& run, const dg_progress& before) {
   run.app.begin("time steps");
-  step_plan plan{.first = run.done.steps_done, .to_do = run.steps - run.done.steps_done};
-  plan.stretch = std::max<std::int64_t>(1, (plan.to_do + run.options.samples - 1) / run.options.samples);
-  plan.moments = moments_of(plan.to_do);
-  run.begin_step = run.steps - steps_to_judge(run.domain, run.options.states, plan.to_do);
-  run.done.time = run.solver->time();
-  judge_stretch(run, plan);
-  if (run.done.energy.empty()) note_energy(run);
-  std::int64_t longest = steps_in(run, piece);
-  run.solver->reset_timings();
-  const bool checkpoints = !run.options.checkpoint.empty();
-  const std::int64_t every = run.options.checkpoint_every;
-  double seconds_of_stretch = 0.0;
-  std::int64_t steps_of_stretch = 0;
-  while (run.done.steps_done < run.steps && !run.app.control.should_stop()) {
-    const std::int64_t at = run.done.steps_done;
-    std::int64_t n = std::min(longest, plan.stretch - steps_of_stretch);
-    const bool shortens = run.last_dt != run.dt && at + 1 < run.steps;
-    n = std::min(n, shortens ? run.steps - 1 - at : run.steps - at);
-    if (checkpoints) n = std::min(n, every - at % every);
-    run.solver->warm_up();
-    run.app.world.barrier();
-    const stopwatch watch;
-    run.solver->advance(n, run.dt_of(at));
-    run.app.device->finish();
-    double seconds = watch.seconds();
-    run.app.world.maximum({&seconds, 1});
-    if (n == longest && seconds < piece) longest *= 2;
-    if (seconds > 2.0 * piece) longest = std::max<std::int64_t>(1, longest / 2);
-    seconds_of_stretch += seconds;
-    steps_of_stretch += n;
-    run.done.steps_done += n;
-    run.done.time = run.solver->time();
-    const bool is_last = run.done.steps_done == run.steps;
-    const bool ends = steps_of_stretch == plan.stretch || is_last;
-    const bool keeps = checkpoints && run.done.steps_done % every == 0 && !is_last;
-    if (ends) run.stage_seconds.push_back(seconds_of_stretch / static_cast<double>(steps_of_stretch * lserk4::stages));
-    if (ends || keeps) judge_stretch(run, plan);
-    if (ends) {
-      seconds_of_stretch = 0.0;
-      steps_of_stretch = 0;
-      note_energy(run);
-    }
-    if (keeps && !run.app.control.stopped()) {
-      note_failures(run);
-      keep_checkpoint(run, run.judged.states, false);
-    }
-    run.app.progress.update(static_cast<double>(run.done.steps_done) / static_cast<double>(run.steps),
-                            fmt::format("step {}, time {:.4g}", run.done.steps_done, run.done.time));
-  }
-  if (!run.app.control.stopped() || steps_of_stretch == 0) return;
-  run.end_energy = run.solver->energy()[0];
-  note_energy(run);
-}
-
-void keep_what_was_judged(wave_run& run) {
-  if (run.options.checkpoint.empty()) return;
-  const bool is_at_the_end = !run.begin.states.empty() && run.begin.step <= run.judged.step;
-  const states_at& from = is_at_the_end ? run.begin : run.judged;
-  const dg_progress ended = run.done;
-  run.done.steps_done = from.step;
-  run.done.time = from.time;
-  std::erase_if(run.done.energy.get_ref<json_document::array_t&>(),
-                [&](const json_document& line) { return line[0].get<double>() > from.time; });
-  keep_checkpoint(run, from.states, false);
-  run.done = ended;
-  if (run.app.is_root())
-    fmt::print("stopped    {} goes on from step {} of {}: before it all steps were made twice\n",
-               printable(run.options.checkpoint), from.step, run.steps);
+  return step_maker(run, before).make();
 }
 
 }  // namespace plaquette::nodal_dg

@@ -50,6 +50,7 @@ class counted_seconds {
   stopwatch watch_;
 };
 
+/// The input of a run: problem, options and solver. The parts of a run read it and return values.
 struct wave_run {
   app_run& app;
   const nodal_dg_options& options;
@@ -57,34 +58,13 @@ struct wave_run {
   const dg_domain& domain;
   whole_mesh whole;
   std::span<const point_location> probes;
-  dg_progress done{};
   std::string content{};  ///< of mesh, media and sides, for the checkpoint
   double dt = 0.0;
   double last_dt = 0.0;    ///< of the last step of the whole run
   std::int64_t steps = 0;  ///< of the whole run
-  std::unique_ptr<dg_solver> solver{};
-
-  std::vector<double> stage_seconds{};  ///< of each timed stretch
-  step_balancer balancer{};
-  step_balance balance{};     ///< the worst of all steps that were judged
-  std::int64_t balanced = 0;  ///< steps that were judged
-  compared_steps compared{};
-  double largest = 0.0, energy = 0.0, growth = 0.0;  ///< largest number and energy; growth between moments, relative
-  double last_energy = 0.0, end_energy = 0.0;        ///< of the last moment; of the last timed step
-  std::vector<double> widest_begin{}, widest_end{};  ///< of a judged step that changed the state much
-  double widest_time = 0.0, widest_dt = 0.0, widest = 0.0;
-  states_at judged{};         ///< the end of the last stretch that was made again
-  std::vector<double> end{};  ///< memory of the repeats, on the host and where the solver computes
-  std::unique_ptr<dg_snapshot> kept_end{}, step_begin{}, step_end{};
-  double judging = 0.0;            ///< seconds
-  std::int64_t repeated = 0;       ///< steps
-  double energy_difference = 0.0;  ///< of the solver's energies and those of its states, relative
-  bool same_between = true;        ///< steps made again ended in the same states, and states stayed between them
-  states_at begin{};               ///< of the last steps, which the textbook makes again; see begin_step
-  std::int64_t begin_step = 0;
-  double trial = 0.0;      ///< seconds of a stage in try_speed(), over those of the figure
   double mismatch = 0.0;   ///< of periodic sides
   bool continues = false;  ///< a checkpoint
+  std::unique_ptr<dg_solver> solver{};
 
   existing_file if_there(const std::string& path) const {
     return app.replaces(path) ? existing_file::replace : existing_file::keep;
@@ -125,11 +105,35 @@ inline std::vector<double> all_states(const wave_run& run, const std::vector<dou
   return states;
 }
 
-/// Notes in run.done which checks have failed so far, those of speed aside. Collective.
-void note_failures(wave_run& run);
+/// A judged step that changed the state much.
+struct widest_step {
+  std::vector<double> begin{}, end{};
+  double time = 0.0, dt = 0.0, moved = 0.0;
+};
 
-/// Writes the checkpoint of a run that goes on from these states.
-/// \param finished  the run is at its end, and all its files are there
-void keep_checkpoint(wave_run& run, const std::vector<double>& states, bool finished);
+/// What repeats and judges saw of the steps. Differences are relative.
+struct step_evidence {
+  step_balance balance{};     ///< the worst of all steps that were judged
+  std::int64_t balanced = 0;  ///< steps that were judged
+  std::int64_t repeated = 0;  ///< steps that were made again
+  compared_steps compared{};  ///< with the textbook
+  widest_step widest{};
+  double largest = 0.0;            ///< number
+  double energy = 0.0;             ///< the largest
+  double growth = 0.0;             ///< of the energy between moments
+  double energy_difference = 0.0;  ///< of the solver's energies and those of its states
+  bool same_between = true;        ///< steps made again ended in the same states, and states stayed between them
+};
+
+/// The output of time steps.
+struct steps_made {
+  dg_progress done{};
+  std::vector<double> stage_seconds{};  ///< of each timed stretch
+  step_evidence seen{};
+  states_at judged{};           ///< the end of the last stretch that was made again
+  states_at begin{};            ///< of the last steps, which the textbook makes again
+  std::int64_t begin_step = 0;  ///< of `begin`, if the run gets so far
+  double judging = 0.0;         ///< seconds
+};
 
 }  // namespace plaquette::nodal_dg
