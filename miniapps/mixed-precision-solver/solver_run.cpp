@@ -251,6 +251,64 @@ const gauge_configuration* source_links_of(const source_description& source, con
   return source.thin_links && gauge.thin_links ? &*gauge.thin_links : nullptr;
 }
 
+/// Solves the system for all columns.
+propagator_result solve_columns(app_run& run, const solver_options& options, const gauge_input& gauge,
+                                propagator_solver& solver, const gauge_configuration* source_links) {
+  propagator_result solved = solve_propagator({solver, *run.device, run.gpu.get(), &run.energy}, options, gauge.links,
+                                              run.world, run.control, run.progress, source_links);
+  run.progress.clear();
+  return solved;
+}
+
+/// Checks the residuals of all columns and of timed solves.
+void check_solutions(app_run& run, const solver_options& options, const propagator_result& solved) {
+  check_columns(run.result.checks, solved.results);
+  check_timed_solves(run.result.checks, solved, options, run.geometry);
+  run.result.solves.push_back(record_of(solved, options));
+}
+
+/// Prints a line a column, and remarks on solves that are slow or off.
+void print_solutions(const app_run& run, const solver_options& options, const gauge_input& gauge,
+                     const propagator_result& solved) {
+  if (!run.is_root()) return;
+  print_columns(solved.results);
+  for (const std::string& remark :
+       {remark_on_rebuilt_links(solved.results, stored_reals(options.links), gauge.distance_from_su3),
+        remark_on_multigrid(solved.results)})
+    if (!remark.empty()) fmt::print("remark     {}\n", remark);
+}
+
+/// Returns the status of a run with columns that stay above their tolerance: verification_failed if the solver claims
+/// to have solved all of them.
+exit_status status_of_unsolved(const app_run& run, const solver_options& options, const propagator_result& solved) {
+  const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
+    return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
+  });
+  if (claimed) return exit_status::verification_failed;
+  const bool broke_down = std::ranges::any_of(solved.results, [](const column_result& c) {
+    return c.status == solve_status::breakdown || c.status == solve_status::stagnation;
+  });
+  const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
+  if (run.is_root())
+    write_to_stderr(fmt::format(
+        "no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved, solved.results.size(),
+        options.solver == solver_kind::bicgstab && broke_down ? " (--solver cgnr converges where bicgstab breaks down)"
+                                                              : ""));
+  return exit_status::no_convergence;
+}
+
+/// Writes the propagator if it is requested and whole. A column that was stopped in its solve may meet the tolerance,
+/// but by other bits than those of the whole solve.
+void write_if_whole(app_run& run, const solver_options& options, const propagator_result& solved,
+                    const gauge_input& gauge) {
+  if (options.write_propagator.empty()) return;
+  const bool is_whole = !run.control.stopped() || std::ranges::all_of(solved.kept, std::identity{});
+  if (is_whole) store_propagator(run, options, solved, gauge);
+  if (run.is_root())
+    fmt::print("\npropagator {}{}\n", options.write_propagator,
+               is_whole ? "" : ": not written, the run was stopped within a solve");
+}
+
 /// Solves, checks, reports.
 exit_status solve_and_report(app_run& run, const solver_options& options, const gauge_input& gauge,
                              propagator_result& solved) {
@@ -261,52 +319,17 @@ exit_status solve_and_report(app_run& run, const solver_options& options, const 
   const auto solver = run.device->make_propagator_solver(kept(gauge.links), settings);
   if (options.shared.check) check_solver(run, options, *solver, gauge);
 
-  solved = solve_propagator({*solver, *run.device, run.gpu.get(), &run.energy}, options, gauge.links, run.world,
-                            run.control, run.progress, source_links);
-  run.progress.clear();
-  check_columns(run.result.checks, solved.results);
-  check_timed_solves(run.result.checks, solved, options, run.geometry);
-  run.result.solves.push_back(record_of(solved, options));
-  if (run.is_root()) {
-    print_columns(solved.results);
-    const std::string remark =
-        remark_on_rebuilt_links(solved.results, stored_reals(options.links), gauge.distance_from_su3);
-    if (!remark.empty()) fmt::print("remark     {}\n", remark);
-    if (const std::string slow = remark_on_multigrid(solved.results); !slow.empty())
-      fmt::print("remark     {}\n", slow);
-  }
-
+  solved = solve_columns(run, options, gauge, *solver, source_links);
+  check_solutions(run, options, solved);
+  print_solutions(run, options, gauge, solved);
   run.control.note_stop(run.result.checks);
-  if (run.control.stopped() && !solved.solved()) return finish(run, exit_status::interrupted);
-  if (!solved.solved()) {
-    const bool claimed = std::ranges::all_of(solved.results, [&](const column_result& c) {
-      return c.solved() || (c.status == solve_status::converged && c.iterated <= options.tolerance());
-    });
-    const bool broke_down = std::ranges::any_of(solved.results, [](const column_result& c) {
-      return c.status == solve_status::breakdown || c.status == solve_status::stagnation;
-    });
-    if (!claimed && run.is_root()) {
-      const auto unsolved = std::ranges::count_if(solved.results, [](const column_result& c) { return !c.solved(); });
-      write_to_stderr(fmt::format("no convergence: {} of {} right-hand sides stay above their tolerance{}\n", unsolved,
-                                  solved.results.size(),
-                                  options.solver == solver_kind::bicgstab && broke_down
-                                      ? " (--solver cgnr converges where bicgstab breaks down)"
-                                      : ""));
-    }
-    return finish(run, claimed ? exit_status::verification_failed : exit_status::no_convergence);
-  }
-  const sample_statistics seconds = statistics(solved.seconds);
-  run.result.fom.value = static_cast<double>(solved.results.size()) / seconds.median;
+  if (!solved.solved())
+    return finish(run, run.control.stopped() ? exit_status::interrupted : status_of_unsolved(run, options, solved));
+
+  run.result.fom.value = static_cast<double>(solved.results.size()) / statistics(solved.seconds).median;
   add_correlators(run, options, solved);
   if (!run.control.stopped()) measure_operator(run, options, *solver, gauge, solved);
-  if (!options.write_propagator.empty()) {
-    // A column that was stopped in its solve may meet the tolerance, but by other bits than those of the whole solve.
-    const bool is_whole = !run.control.stopped() || std::ranges::all_of(solved.kept, std::identity{});
-    if (is_whole) store_propagator(run, options, solved, gauge);
-    if (run.is_root())
-      fmt::print("\npropagator {}{}\n", options.write_propagator,
-                 is_whole ? "" : ": not written, the run was stopped within a solve");
-  }
+  write_if_whole(run, options, solved, gauge);
   return finish(run, run.control.stopped() ? exit_status::interrupted : exit_status::success);
 }
 
