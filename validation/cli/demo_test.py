@@ -14,7 +14,7 @@ CONFIGURATIONS = 3
 
 
 def demo_problem():
-    with open(os.path.join(ROOT, "plaquette"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "tools", "demo.sh"), encoding="utf-8") as file:
         return re.search(r"^readonly demo_problem=\(([^)]*)\)", file.read(), re.MULTILINE)[1].split()
 
 
@@ -28,8 +28,8 @@ class Demo(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for seed in range(1, CONFIGURATIONS + 1):
                 path = os.path.join(folder, f"{seed}.json")
-                run = subprocess.run([os.environ["PLAQUETTE_SOLVER"], *demo_problem(), "--seed", str(seed), "--json", path],
-                                     capture_output=True, text=True)
+                run = subprocess.run([os.environ["PLAQUETTE_SOLVER"], *demo_problem(), "--threads", "1", "--seed", str(seed),
+                                      "--json", path], capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
                 with open(path, encoding="utf-8") as file:
                     found = json.load(file)["observables"]
