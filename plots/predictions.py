@@ -21,8 +21,9 @@ from report_file import ReportError, end_plainly
 RESULTS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "validation", "results")
 TABLE = os.path.join(RESULTS, "predictions.csv")
 COLUMNS = ("report", "program", "card", "ranks", "quantity", "measured", "predicted", "off", "arguments")
-#: What predictions are held to.
+#: What predictions are held to: so much of a figure on GPUs, a factor on CPUs.
 WITHIN = 0.20
+FACTOR_OF_CPU = 2.0
 
 HOPPING_OF_CLASS = "--size device --operator hopping --layout even-odd --precision double --samples 3 --protocol-seconds 2,61"
 HOPPING = "--operator hopping --layout even-odd --precision {} --reconstruct 12 --lattice {}"
@@ -118,6 +119,12 @@ def trajectories():
     yield "h200.md", "hmc", "H200", 1, "FOM", HMC
 
 
+def cores():
+    """Of the official class `nano` on a core. Each is the fastest of several runs, since the machine had other work."""
+    for program in ("dslash-scaling", "mixed-precision-solver", "multigrid", "nodal-dg", "overlap-propagator"):
+        yield f"cpu/nano-{program}.json", program, "zen5", 1, "FOM", "--size nano"
+
+
 def rows_of(name):
     with open(os.path.join(RESULTS, name), newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -159,13 +166,17 @@ def measured_of(row, runs, figures):
     return float(runs[report])
 
 
+def device_of(card):
+    return "cpu" if card == "zen5" else "gpu"
+
+
 def predicted_of(folder, row, iterations):
     report, program, card, ranks, quantity, arguments = row
     words = arguments.split()
     if report in iterations and program in ("mixed-precision-solver", "multigrid") and "--size" not in words:
         words += ["--expected-iterations", iterations[report]]
     command = [os.path.join(folder, program, "plaquette-" + program), *words, "--dryrun", "--ranks", str(ranks), "--device",
-               "gpu:" + card]
+               f"{device_of(card)}:{card}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     pattern = r"\nseconds .*modes of H (\S+)," if quantity == "seconds of modes of H" else r"\npredicted  FOM about (\S+) "
     found = re.search(pattern, done.stdout)
@@ -181,13 +192,14 @@ def table(folder):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    worst = 0.0
-    for row in [*hopping(), *solves(), *multigrid(), *nodal_dg(), *overlap(), *classes(), *trajectories()]:
+    worst = {"gpu": 0.0, "cpu": 0.0}
+    for row in [*hopping(), *solves(), *multigrid(), *nodal_dg(), *overlap(), *classes(), *trajectories(), *cores()]:
         measured = measured_of(row, runs, figures)
         predicted, arguments = predicted_of(folder, row, iterations)
         off = predicted / measured - 1.0
-        worst = max(worst, abs(off))
         report, program, card, ranks, quantity, _ = row
+        of = device_of(card)
+        worst[of] = max(worst[of], abs(off) if of == "gpu" else max(predicted / measured, measured / predicted))
         writer.writerow((report, program, card, ranks, quantity, f"{measured:.4g}", f"{predicted:.4g}", f"{off:+.1%}", arguments))
     return text.getvalue(), worst
 
@@ -206,8 +218,9 @@ def main():
     else:
         with open(TABLE, "w", encoding="utf-8") as file:
             file.write(text)
-    print(f"worst prediction: off by {worst:.1%}, allowed {WITHIN:.0%}")
-    sys.exit(0 if worst <= WITHIN else 1)
+    print(f"worst prediction: off by {worst['gpu']:.1%}, allowed {WITHIN:.0%}; "
+          f"on a CPU by a factor of {worst['cpu']:.2f}, allowed {FACTOR_OF_CPU:g}")
+    sys.exit(0 if worst["gpu"] <= WITHIN and worst["cpu"] <= FACTOR_OF_CPU else 1)
 
 
 if __name__ == "__main__":
