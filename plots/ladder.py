@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the rows that a run of a ladder has written: the time of each rung, and what it gains on the one below.
 
-    plots/ladder.py out/book/dirac-cpu.md --output out/book/dirac-cpu.png"""
+    plots/ladder.py out/book/dirac-cpu.md --output out/book/dirac-cpu.png
+    plots/ladder.py --tables ladder/README.md --output docs/book/pictures    # one for each table of the page"""
 
 import argparse
 import os
@@ -10,6 +11,7 @@ import re
 import sys
 
 import style
+from ladder_tables import tables_of
 from colours import COLOURS
 
 
@@ -49,9 +51,16 @@ def draw(quantity, rows, title):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("table")
+    parser.add_argument("--tables", action="store_true", help="of a page; --output is the folder of their pictures")
     parser.add_argument("--output", required=True)
     options = parser.parse_args()
     try:
+        if options.tables:
+            with open(options.table, encoding="utf-8") as file:
+                for ladder, table in tables_of(file.read()).items():
+                    style.write(draw(table["quantity"], table["rows"], table["title"]),
+                                os.path.join(options.output, f"ladder-{ladder}.png"), force=True, table=table)
+            return
         quantity, rows = rows_of(options.table)
     except (OSError, ValueError) as error:
         sys.exit(f"plots/ladder.py: {error}")

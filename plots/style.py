@@ -2,6 +2,7 @@
 """The style of the figures, and how they are written: under another name, then renamed."""
 
 import argparse
+import json
 import os
 import tempfile
 import textwrap
@@ -95,14 +96,16 @@ def sign(fig, reports):
     fig.text(0.01, 0.015, "\n".join(lines), fontsize=7, color=COLOURS["grey"], va="bottom", linespacing=1.3)
 
 
-def source_of(reports):
-    """What a PNG says about its data: the revisions of the programs that made them."""
+def source_of(reports, table=None):
+    """What a PNG says about its data: the revisions of the programs that made them, or the rows of a table."""
     made = PngImagePlugin.PngInfo()
+    if table is not None:
+        made.add_text("Table", json.dumps(table))
     made.add_text("Source", ", ".join(dict.fromkeys(str(report["build"].get("revision", "unknown")) for report in reports)) or "none")
     return made
 
 
-def write(fig, path, force, reports=()):
+def write(fig, path, force, reports=(), table=None):
     """Writes the figure to `path`, whole or not at all. An existing file stays unless `force`."""
     if path == "-":
         raise OSError(None, "expected the name of a file", path)
@@ -116,7 +119,7 @@ def write(fig, path, force, reports=()):
         if beside.endswith(".png"):  # 48 colours: a quarter of the bytes, and no difference that matters
             with Image.open(beside) as picture:
                 colours = picture.convert("RGB").quantize(48, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            colours.save(beside, optimize=True, pnginfo=source_of(reports))
+            colours.save(beside, optimize=True, pnginfo=source_of(reports, table))
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(beside, 0o666 & ~umask)

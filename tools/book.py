@@ -160,7 +160,7 @@ class Site:
                 os.makedirs(os.path.dirname(to), exist_ok=True)
                 shutil.copyfile(picture, to)
                 lines += ["![The time of each rung, and what it gains on the rung below](rungs.png)", "",
-                          f"*Times on two cores of an AMD EPYC. `./plaquette learn {name}` draws the picture of your machine.*", ""]
+                          f"*[The tables of all ladders](../README.md#gains) name the machine. `./plaquette learn {name}` draws the picture of yours.*", ""]
             for file in files:
                 text = read(f"ladder/{name}/{file}")
                 href = self.href(page, f"ladder/{name}/{file}")

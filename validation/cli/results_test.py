@@ -18,6 +18,7 @@ ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
 RESULTS = os.path.join(ROOT, "validation", "results")
 PLOTS = os.path.join(ROOT, "plots")
 sys.path.insert(0, PLOTS)
+import ladder_tables  # noqa: E402
 import report_file  # noqa: E402
 
 MACHINES = ("cpu", "h100", "h200")
@@ -53,6 +54,17 @@ class Results(unittest.TestCase):
             result = tables("--folder", folder, "--check")
             self.assertEqual(result.returncode, 2)
             self.assertIn("runs.csv: differ from the archives", result.stderr)
+
+    def test_each_table_of_the_ladders_has_the_picture_of_its_rows_beside_it(self):
+        with open(os.path.join(ROOT, "ladder", "README.md"), encoding="utf-8") as file:
+            text = file.read()
+        found = ladder_tables.tables_of(text)
+        ladders = [name for name in os.listdir(os.path.join(ROOT, "ladder")) if os.path.isdir(os.path.join(ROOT, "ladder", name))]
+        self.assertEqual(set(found), set(ladders) - {"force-gpu"})  # which has not been measured
+        for name, table in found.items():
+            self.assertIn(f"](../docs/book/pictures/ladder-{name}.png)", text)
+            drawn = ladder_tables.table_behind(os.path.join(ROOT, "docs", "book", "pictures", f"ladder-{name}.png"))
+            self.assertEqual(drawn, table, f"{name}: python3 plots/ladder.py --tables ladder/README.md --output docs/book/pictures")
 
     def test_the_table_of_the_first_page_is_made_of_these_tables(self):
         made = subprocess.run([sys.executable, "-B", os.path.join(PLOTS, "readme_table.py"), "--check"], capture_output=True, text=True)
