@@ -53,6 +53,24 @@ def means_so_far(values):
     return means
 
 
+def draw_approach(plaquette, dh, chain, warm_up):
+    """How a chain comes to equilibrium: plaquette and dH of each trajectory, open points in the warm-up."""
+    before = [(number(step.get("plaquette"), "warm_up"), number(step.get("dh"), "warm_up")) for step in warm_up if isinstance(step, dict)]
+    early, times = range(1 - len(before), 1), range(1, len(chain["dh"]) + 1)
+    for axes, which, name in ((plaquette, 0, "plaquette"), (dh, 1, "dh")):
+        axes.plot(early, [step[which] for step in before], "o", color=style.COLOURS["grey"], markerfacecolor="white",
+                  label="warm-up" if before else None)
+        axes.plot(times, chain[name], ".-", color=style.COLOURS["blue"], linewidth=0.8)
+        axes.set_xlabel("trajectory")
+        axes.xaxis.set_major_locator(style.plt.MaxNLocator(integer=True))
+    taken = sum(chain["accepted"])
+    dh.axhline(0.0, color=style.COLOURS["grey"], linewidth=1)
+    plaquette.set_title("Plaquette")
+    dh.set_title(f"dH; {taken:g} of {len(chain['accepted'])} accepted")
+    if before:
+        plaquette.legend(loc="best", fontsize=8)
+
+
 def draw(panels, chain):
     dh, plaquette, acceptance, forces, seconds = panels
     times = range(1, len(chain["dh"]) + 1)

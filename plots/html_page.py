@@ -352,6 +352,14 @@ def once_each_problem(reports):
 
 
 def convergence_pictures(reports):
+    """One a program: residuals of solves; energies and errors of nodal-dg; the chain of hmc. dslash-scaling solves nothing."""
+    for app in dict.fromkeys(report["app"] for _, report in reports):
+        of_app = [(path, report) for path, report in reports if report["app"] == app]
+        makers = {"nodal-dg": wave_pictures, "hmc": chain_pictures}
+        yield from makers.get(app, residual_pictures)(app, of_app)
+
+
+def residual_pictures(app, reports):
     import convergence
     import style
 
@@ -363,7 +371,39 @@ def convergence_pictures(reports):
         convergence.draw(axes, part)
         axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.14), ncols=2, fontsize=8)
         figure.tight_layout()
-        yield Picture("Convergence", "Relative residuals of the solves against their iterations", data_address(figure))
+        yield Picture(f"Convergence: {app}", "Relative residuals of the solves against their iterations", data_address(figure))
+
+
+def wave_pictures(app, reports):
+    import energy
+    import style
+
+    figure, (left, right) = style.figure(panels=2)
+    figure.set_size_inches(12.0, 4.4)
+    try:
+        energy.draw(left, right, reports)
+    except ReportError:  # a run without energies and errors
+        style.plt.close(figure)
+        return
+    figure.tight_layout()
+    yield Picture(f"Convergence: {app}", "Lost energy of waves against time, and errors against nodes", data_address(figure), True)
+
+
+def chain_pictures(app, reports):
+    import chain
+    import style
+
+    for path, report in reports:
+        figure, (left, right) = style.figure(panels=2)
+        figure.set_size_inches(12.0, 4.4)
+        try:
+            chain.draw_approach(left, right, chain.chain_of_report(path, report), report["observables"].get("warm_up") or [])
+        except ReportError:  # no trajectory
+            style.plt.close(figure)
+            continue
+        figure.tight_layout()
+        yield Picture(f"Convergence: {app}, {os.path.basename(path)}", "Plaquette and dH of hmc against trajectories",
+                      data_address(figure), True)
 
 
 def mass_pictures(reports):

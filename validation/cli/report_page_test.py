@@ -184,7 +184,7 @@ class Content(PageTest):
 
     def test_sweeps_remark_on_noise_too(self):
         paths = self.written([scaling_report(1, 10.0), scaling_report(2, 140.0)])
-        row = subprocess.run([PYTHON, "-c", "import sys, sweep_engine; sweep_engine.print_noise(sys.argv[1])", paths[0]],
+        row = subprocess.run([PYTHON, "-c", "import sys, sweep_engine; sweep_engine.print_doubts(sys.argv[1])", paths[0]],
                              capture_output=True, text=True, cwd=PLOTS)
         self.assertIn("remark: noisy: 'hopping double' took 0.0001 to 0.0002 s\n", row.stdout, row.stderr)
         drawn = self.run_script("scaling.py", *paths, "--output", self.path("scaling.png"))
@@ -202,6 +202,22 @@ class Content(PageTest):
         bare = scaling_report(1, 10.0)
         bare["figures"] = []
         self.assertEqual(len(self.page_of(bare).all("img")), 0)
+
+    def test_has_a_convergence_figure_of_each_program_that_converges(self):
+        def report_of(app, **observables):
+            return {**made_up_report(), "app": app, "solves": [], "observables": observables}
+        waves = [report_of("nodal-dg", energy={"history": [[0.0, 2.0], [0.5, 1.9]]}, relative_error=error, nodes=nodes)
+                 for nodes, error in ((1000, 0.1), (8000, 0.01))]
+        chain = report_of("hmc", dh=[0.1, -0.2], plaquette=[0.55, 0.56], accepted=[True, False], forces={},
+                          warm_up=[{"dh": 0.3, "plaquette": 0.5}])
+        solvers = [{**made_up_report(), "app": app} for app in ("mixed-precision-solver", "multigrid", "overlap-propagator")]
+        page = self.page_of(*waves, chain, *solvers, scaling_report(1, 10.0))
+        captions = re.findall(r"Convergence: [\w-]+(?:, \w+\.json)?", page.text())
+        self.assertEqual(captions, ["Convergence: nodal-dg", "Convergence: hmc, 2.json", "Convergence: mixed-precision-solver",
+                                    "Convergence: multigrid", "Convergence: overlap-propagator"])
+        picture = self.pictures(page)[0]
+        self.assertNotEqual(picture, self.pictures(self.page_of(waves[0]))[0])
+        self.assertEqual(len(self.page_of(report_of("nodal-dg"), report_of("hmc")).all("img")), 0)
 
     def test_marks_failures(self):
         page = self.page_of(made_up_report(), failed_report(), status=1)
