@@ -10,7 +10,7 @@ namespace {
 template <class R>
 struct two_rows {
   static constexpr int numbers_of_link = 6;
-  const complex<R>* numbers;  ///< as whole_links; the third row is not read
+  const complex<R>* numbers;  ///< [mu][row][column][site]; the third row is not read
   int sites;
   LADDER_BOTH void operator()(link<R>& u, int site, int mu) const {
     for (int k = 0; k < 6; ++k) u[k / 3][k % 3] = numbers[(mu * 9 + k) * sites + site];

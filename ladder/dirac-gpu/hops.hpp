@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Rung 3 for any precision: all hops of a site in registers, by the half spinors of the ladder dirac-cpu. Rungs from 4
-/// on differ in how links and spinors are loaded.
+/// The kernel of rungs 3 and 4 for any way to load: all hops of a site in registers, by the half spinors of the ladder
+/// dirac-cpu. Rungs from 5 on differ in how links and spinors are loaded.
 #pragma once
 
 #include "ladder/dirac-gpu/problem.hpp"
@@ -22,17 +22,6 @@ LADDER_BOTH void add_hops(spinor<R> (&sum)[C], const lattice& l, int site, const
     }
   });
 }
-
-/// Links as [mu][row][column][site] numbers.
-template <class R>
-struct whole_links {
-  static constexpr int numbers_of_link = 9;
-  const complex<R>* numbers;
-  int sites;
-  LADDER_BOTH void operator()(link<R>& u, int site, int mu) const {
-    for (int k = 0; k < 9; ++k) u[k / 3][k % 3] = numbers[(mu * 9 + k) * sites + site];
-  }
-};
 
 /// Makes the third row of a link of SU(3): the conjugate of the cross product of the others.
 template <class R>
