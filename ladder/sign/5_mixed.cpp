@@ -9,28 +9,46 @@ namespace {
 using single_vector = solvers::vector<float>;
 constexpr double rounding = 6e-8;  ///< of a number in single precision
 
-class mixed : public deflated_rung {
+class mixed : public known_modes_rung {
  public:
-  mixed(size s, std::uint64_t seed) : deflated_rung(s, seed), m_single_(p) {
+  mixed(size s, std::uint64_t seed) : known_modes_rung(s, seed), m_single_(p) {
     // An error of step k is multiplied by at most k + 1 until the end (Chebyshev polynomials of the second kind).
     double error = 0;
-    for (change_ = polynomial_.degree() + 1; change_ > 0 && error < delta / 10; --change_)
-      error += rounding * (change_ + 1) * std::abs(polynomial_.coefficients[std::size_t(change_ - 1)]);
+    for (change_ = polynomial.degree() + 1; change_ > 0 && error < delta / 10; --change_)
+      error += rounding * (change_ + 1) * std::abs(polynomial.coefficients[std::size_t(change_ - 1)]);
+  }
+  void run() override {
+    m.applications = 0;
+    vector rest = x[0];
+    for (int column = 0; column < p.columns; ++column) {
+      std::vector<std::complex<double>> parts;
+      rest = x[column];
+      for (const auto& [v, sign] : lowest_modes) {
+        parts.push_back(dot(v, x[column]));
+        for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= parts.back() * v[i];
+      }
+      apply_polynomial(y[column], rest);
+      for (std::size_t k = 0; k < lowest_modes.size(); ++k)
+        for (std::size_t i = 0; i < rest.size(); ++i)
+          y[column][i] += lowest_modes[k].sign * parts[k] * lowest_modes[k].v[i];
+    }
+    applied = m.applications;
   }
   std::string remark() const override {
-    return deflated_rung::remark() + ", " + std::to_string(change_) + " steps in double";
+    return known_modes_rung::remark() + ", " + std::to_string(change_) + " steps in double";
   }
 
  private:
-  void apply_polynomial(vector& to, const vector& rest) override {
+  /// Computes to = sign(H) rest, in two precisions.
+  void apply_polynomial(vector& to, const vector& rest) {
     const single_vector b(rest.begin(), rest.end());
     single_vector now(b.size()), before(b.size()), t = b;
     m_single_.applications = 0;
-    clenshaw_steps(now, before, b, polynomial_, highest, polynomial_.degree(), change_,
+    clenshaw_steps(now, before, b, polynomial, highest, polynomial.degree(), change_,
                    [&](single_vector& out, const single_vector& in) { h_single(t, in), h_single(out, t); });
     m.applications += m_single_.applications;
     vector now_double(now.begin(), now.end()), before_double(before.begin(), before.end()), u = rest;
-    clenshaw_steps(now_double, before_double, rest, polynomial_, highest, change_ - 1, 0,
+    clenshaw_steps(now_double, before_double, rest, polynomial, highest, change_ - 1, 0,
                    [&](vector& out, const vector& in) { h(u, in), h(out, u); });
     h(to, now_double);
     for (auto& v : to) v /= highest;
