@@ -60,7 +60,8 @@ trajectory_times times_of_trajectory(const hmc_options& options, const lattice_g
   const hybrid_action& action = options.action;
   const auto levels = static_cast<int>(options.plan.levels.size());
   const std::vector<int> forces = forces_of(options.plan.operations, levels);
-  const double sites = static_cast<double>(geometry.local_volume()), peak = machine.fma_double;
+  const double sites = static_cast<double>(geometry.local_volume());
+  const double peak = machine.fma_double * machine.share_of("forces");  // of what an H200 reaches of its own
   trajectory_times times;
   for (int k = 0; k < levels; ++k)
     times.forces += forces[static_cast<std::size_t>(k)] * sites / peak *
