@@ -30,6 +30,15 @@ namespace plaquette::nodal_dg {
 
 namespace {
 
+constexpr double bytes_of_element = 900.0;  ///< of a mesh
+
+/// Returns the elements of a box's mesh.
+double elements_of_box(const nodal_dg_options& o) {
+  double cells = 1.0;
+  for (const int n : o.box) cells *= n;
+  return cells * (o.box.size() == 3 ? 6.0 * std::pow(8.0, o.refinements) : 2.0 * std::pow(4.0, o.refinements));
+}
+
 /// States are large, and judging takes and frees many: the next one finds memory that the kernel of the operating
 /// system need not clear again.
 void keep_freed_memory() {
@@ -76,20 +85,32 @@ std::vector<std::string> nodal_dg_program::files_of_stopped_run() const {
 run_estimate nodal_dg_program::estimate(app_run& run) {
   if (!options_.vtk.empty() && !has_vtkhdf())
     throw input_error("--vtk: this program was built without HDF5 (libhdf5-dev), which such files need");
-  constexpr double bytes_of_element = 900.0;
   run.begin("mesh");
   const bool is_sampled = options_.shared.dry_run && !checkpoint_exists(options_.checkpoint);
   const mesh_sample sample = is_sampled ? sample_of_mesh(options_) : mesh_sample{options_};
   sampled_ = sample.elements;
-  if (options_.mesh.empty() && !is_sampled) {  // before it is made
-    double cells = 1.0;
-    for (const int n : options_.box) cells *= n;
-    const double elements = cells * (options_.box.size() == 3 ? 6.0 * std::pow(8.0, options_.refinements)
-                                                              : 2.0 * std::pow(4.0, options_.refinements));
-    require_memory(run.world, bytes_of_element * elements, "the mesh");
+  if (options_.mesh.empty() && !is_sampled)  // before it is made
+    require_memory(run.world, bytes_of_element * elements_of_box(options_), "the mesh");
+  make_domain_of(run, sample.options);
+  find_places();
+  const double stable = sample.element_length * stable_time_step(*domain_);
+  choose_steps(stable);
+  run.progress.clear();
+  run_estimate needs = memory_of(run);
+  needs.lines = lines_of_work(stable);
+  add_planned_time(run, needs);
+  if (checkpoint_exists(options_.checkpoint)) {
+    json_document parameters = run_parameters_of(options_);
+    parameters["content"] = content_of(case_.mesh, case_.problem);
+    done_ = read_dg_progress(options_.checkpoint, parameters);
   }
+  return needs;
+}
+
+/// Makes mesh, partition and the rank's domain.
+void nodal_dg_program::make_domain_of(app_run& run, const nodal_dg_options& options) {
   const auto stop = [&run] { run.control.stop_alone_if_requested("the making of the mesh"); };
-  case_ = make_case(sample.options, stop, [&run](double elements) {
+  case_ = make_case(options, stop, [&run](double elements) {
     require_memory(run.world, bytes_of_element * elements, "the mesh, refined,");
   });
   options_.box_sides = case_.box;
@@ -98,47 +119,52 @@ run_estimate nodal_dg_program::estimate(app_run& run) {
   stop();
   domain_ =
       std::make_unique<dg_domain>(make_domain(case_.mesh, partition_, options_.order, case_.problem, ranks, stop));
-  find_places();
-  const double stable = sample.element_length * stable_time_step(*domain_);
-  choose_steps(stable);
-  run.progress.clear();
-  const double of_rank = sampled_ * ranks.size() / run.world.size();  // elements, for one of `domain_`
+}
+
+/// Returns the bytes of a rank on host and GPU.
+run_estimate nodal_dg_program::memory_of(const app_run& run) const {
+  const double of_rank = sampled_ * domain_->comm.size() / run.world.size();  // elements, for one of `domain_`
   const double state = of_rank * static_cast<double>(domain_->state_size() * options_.states) * sizeof(double);
   const bool is_double = options_.shared.precision != "single";
   run_estimate needs;
   const double of_solver = of_rank * bytes_of_solver(*domain_, options_);
   needs.host_bytes = 14.0 * state + (run.shared.device == "gpu" ? 0.0 : of_solver);
-  if (run.shared.device == "gpu") {
-    needs.gpu_bytes = of_solver;
-    // Without the library that knows: three states, and what the geometry of an element takes.
-    if (needs.gpu_bytes == 0.0)
-      needs.gpu_bytes = (is_double ? 3.0 : 1.5) * state + of_rank * domain_->elements() * (is_double ? 160.0 : 96.0);
-  }
-  const standard_flops flops = standard_flops_of(*domain_);
-  const double elements = sampled_ * static_cast<double>(domain_->global_elements);
-  needs.lines = {
+  if (run.shared.device != "gpu") return needs;
+  needs.gpu_bytes = of_solver;
+  // Without the library that knows: three states, and the bytes of an element's geometry.
+  if (needs.gpu_bytes == 0.0)
+    needs.gpu_bytes = (is_double ? 3.0 : 1.5) * state + of_rank * domain_->elements() * (is_double ? 160.0 : 96.0);
+  return needs;
+}
+
+double nodal_dg_program::elements_of_run() const { return sampled_ * static_cast<double>(domain_->global_elements); }
+
+/// Returns the report's lines on steps, flops and bytes.
+/// \param stable  a step that is stable by an estimate
+std::vector<std::pair<std::string, std::string>> nodal_dg_program::lines_of_work(double stable) const {
+  const double flops = standard_flops_of(*domain_).total() * elements_of_run() * options_.states;
+  const double bytes = fewest_bytes_of(*domain_, options_.shared.precision == "single" ? 4.0 : 8.0);
+  return {
       {"steps", fmt::format("{}{} of {:.6g} to time {:.6g}; {:.6g} is stable{}",
                             options_.dt > 0.0 && options_.steps > 0 ? "" : "at most ", steps_, dt_, end_of_run(),
                             stable, ", longer ones may be: the run measures that")},
-      {"work", fmt::format("{:.4g} flops a stage by the standard counts, {:.4g} in all; {:.4g} bytes a stage at least",
-                           flops.total() * elements * options_.states,
-                           flops.total() * elements * options_.states * static_cast<double>(steps_) * lserk4::stages,
-                           fewest_bytes_of(*domain_, options_.shared.precision == "single" ? 4.0 : 8.0) * elements *
-                               options_.states)}};
-  if (const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt) {
-    const kernel_time stage = time_of_stage(*machine, *domain_, elements / run.world.size(), run.world.size(),
-                                            is_double, options_.states, run.shared.overlap);
-    needs.lines.emplace_back("messages", text_of_messages(stage) + ", of a stage");
-    needs.lines.emplace_back("seconds", fmt::format("{:.4g} a stage, {:.4g} for all steps", stage.seconds,
-                                                    stage.seconds * lserk4::stages * static_cast<double>(steps_)));
-    needs.fom = elements * domain_->nodes() * options_.states / stage.seconds;
-  }
-  if (checkpoint_exists(options_.checkpoint)) {
-    json_document parameters = run_parameters_of(options_);
-    parameters["content"] = content_of(case_.mesh, case_.problem);
-    done_ = read_dg_progress(options_.checkpoint, parameters);
-  }
-  return needs;
+      {"work",
+       fmt::format("{:.4g} flops a stage by the standard counts, {:.4g} in all; {:.4g} bytes a stage at least", flops,
+                   flops * static_cast<double>(steps_) * lserk4::stages, bytes * elements_of_run() * options_.states)}};
+}
+
+/// Adds messages, seconds and speed of a dry run for a known machine.
+void nodal_dg_program::add_planned_time(const app_run& run, run_estimate& needs) const {
+  const auto machine = run.shared.dry_run ? planned_machine(run.shared) : std::nullopt;
+  if (!machine) return;
+  const int ranks = run.world.size();
+  const double elements = elements_of_run();
+  const kernel_time stage = time_of_stage(*machine, *domain_, elements / ranks, ranks,
+                                          options_.shared.precision != "single", options_.states, run.shared.overlap);
+  needs.lines.emplace_back("messages", text_of_messages(stage) + ", of a stage");
+  needs.lines.emplace_back("seconds", fmt::format("{:.4g} a stage, {:.4g} for all steps", stage.seconds,
+                                                  stage.seconds * lserk4::stages * static_cast<double>(steps_)));
+  needs.fom = elements * domain_->nodes() * options_.states / stage.seconds;
 }
 
 /// Fills dt_, last_dt_ and steps_ from the options.

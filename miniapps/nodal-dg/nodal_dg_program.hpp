@@ -29,6 +29,11 @@ class nodal_dg_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
+  void make_domain_of(app_run& run, const nodal_dg_options& options);
+  run_estimate memory_of(const app_run& run) const;
+  double elements_of_run() const;
+  std::vector<std::pair<std::string, std::string>> lines_of_work(double stable) const;
+  void add_planned_time(const app_run& run, run_estimate& needs) const;
   void find_places();
   wave_run set_up(app_run& app);
   void choose_steps(double stable);
