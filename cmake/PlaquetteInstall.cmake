@@ -50,8 +50,8 @@ if(PLAQUETTE_BINDINGS)
     COMPONENT development)
   install(FILES ${headers}/plaquette.h ${headers}/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plaquette
     COMPONENT callers)
-  install(FILES ${PROJECT_SOURCE_DIR}/bindings/fortran/plaquette.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette/fortran
-    COMPONENT callers)
+  install(FILES ${PROJECT_SOURCE_DIR}/bindings/fortran/plaquette.f90 ${PROJECT_SOURCE_DIR}/bindings/fortran/plaquette_c.inc
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/plaquette/fortran COMPONENT callers)
   install(TARGETS plaquette_c EXPORT PlaquetteCTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT callers
     NAMELINK_COMPONENT callers)
   # In a Python wheel the library stands in the package, under the name that it is loaded by.

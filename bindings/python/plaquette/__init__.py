@@ -32,17 +32,18 @@ __all__ = ["Correlator", "DeviceArray", "Dirac", "FixedGauge", "Flow", "Gauge", 
            "PlaquetteError", "Progress", "Propagator", "Residuals", "Solution", "Solver", "Source", "Vectors", "Verdict", "Waves",
            "even_odd", "has_gpu", "krylov", "multigrid", "stop_function", "version"]
 
-_DEVICES = {"cpu": 0, "gpu": 1}
-_PRECISIONS = {"double": 0, "single": 1, "half": 2}
-_KINDS = {"point": 0, "wall": 1, "gaussian": 2, "z2": 3, "z4": 4}
-_SMEARINGS = {"stout": 0, "ape": 1, "hyp": 2}
-_CONDITIONS = {"landau": 0, "coulomb": 1}
-_STYLES = {"scidac": 0, "etmc": 1}
-_MODES = {"h": 0, "plus": 1, "minus": 2}
-_EQUATIONS = {"acoustics": 0, "maxwell": 1}
+_DEVICES = {"cpu": _c.CPU, "gpu": _c.GPU}
+_PRECISIONS = {"double": _c.DOUBLE, "single": _c.SINGLE, "half": _c.HALF}
+_KINDS = {"point": _c.POINT, "wall": _c.WALL, "gaussian": _c.GAUSSIAN, "z2": _c.Z2, "z4": _c.Z4}
+_SMEARINGS = {"stout": _c.STOUT, "ape": _c.APE, "hyp": _c.HYP}
+_CONDITIONS = {"landau": _c.LANDAU, "coulomb": _c.COULOMB}
+_STYLES = {"scidac": _c.SCIDAC, "etmc": _c.ETMC}
+_MODES = {"h": _c.MODES_OF_H, "plus": _c.MODES_OF_D_PLUS, "minus": _c.MODES_OF_D_MINUS}
+_EQUATIONS = {"acoustics": _c.ACOUSTICS, "maxwell": _c.MAXWELL}
 _DIRECTIONS = {"x": 0, "y": 1, "z": 2, "t": 3}
-_SITES = {"all": 0, "even": 1, "odd": 2}
-_BASES = {"degrand-rossi": 0, "nonrelativistic": 1, "dirac-pauli": 2, "openqcd": 3, "tmlqcd": 4}
+_SITES = {"all": _c.ALL_SITES, "even": _c.EVEN_SITES, "odd": _c.ODD_SITES}
+_BASES = {"degrand-rossi": _c.DEGRAND_ROSSI, "nonrelativistic": _c.NONRELATIVISTIC, "dirac-pauli": _c.DIRAC_PAULI,
+          "openqcd": _c.OPENQCD, "tmlqcd": _c.TMLQCD}
 
 
 def version() -> str:
@@ -923,7 +924,7 @@ class Solver(_Object):
         x = _values.instance(b, Vectors, "vectors").like() if x is None else _values.instance(x, Vectors, "x")
         numbers, count = _mu(mu)
         system = _c.VectorSystem(dagger=_values.flag(dagger, "dagger"), squared=_values.flag(squared, "squared"),
-                                 mu_count=count, mu=numbers)
+                                 mu_count=count, mu=ctypes.cast(numbers, ctypes.c_void_p))
         results = (_c.Result * b.columns)()
         results[0].iterations = -1  # stays where x is not there
         with _c.telling(progress):
@@ -1036,7 +1037,7 @@ class Dirac(_Object):
         y = _values.instance(x, Vectors, "vectors").like() if y is None else _values.instance(y, Vectors, "y")
         numbers, count = _mu(mu)
         form = _c.OperatorForm(dagger=_values.flag(dagger, "dagger"), gamma_5=_values.flag(gamma_5, "gamma_5"),
-                               mu_count=count, shift=_values.real(shift, "shift"), mu=numbers)
+                               mu_count=count, shift=_values.real(shift, "shift"), mu=ctypes.cast(numbers, ctypes.c_void_p))
         _c.call("plaquette_operator_apply_vectors", self._handle, y._handle, x._handle, ctypes.byref(form))
         return y
 
