@@ -2,8 +2,8 @@
 /** \file
    Plaquette for callers in C: from links in memory to verified quark propagators. docs/calling.md shows how.
 
-   Every function returns a code; 0 is success. plaquette_error_text says what a code means, plaquette_last_message what
-   went wrong in the last call of this thread that failed. No exception leaves the library, and it does not end the program.
+   Every function returns a code; 0 is success. plaquette_error_text explains a code, plaquette_last_message the
+   last call of this thread that failed. No exception leaves the library, and it does not end the program.
 
    Handles are keys, not addresses: zero, freed and foreign ones are refused with PLAQUETTE_INVALID_HANDLE. An object lives
    as long as others are made of it, whatever has been freed. Calls on a lattice of several ranks are collective: options,
@@ -52,11 +52,11 @@ enum {
 };
 /** Returns a sentence for a code; never null. */
 PLAQUETTE_PUBLIC const char* plaquette_error_text(int code);
-/** Returns what went wrong in the last call of this thread that failed; valid until its next call. Never null. */
+/** Returns the message of the last call of this thread that failed; valid until its next call. Never null. */
 PLAQUETTE_PUBLIC const char* plaquette_last_message(void);
 /** Returns the version of the library that runs. */
 PLAQUETTE_PUBLIC const char* plaquette_version(void);
-/** Returns its PLAQUETTE_ABI: compare it with that of this header. */
+/** Returns the PLAQUETTE_ABI of that library: compare it with this header's. */
 PLAQUETTE_PUBLIC int plaquette_abi(void);
 
 /** Sets the stop function of this thread; null: none. Its calls ask goes_on(data) at convergence checks and between the
@@ -79,13 +79,13 @@ typedef struct {
 /** Sets the progress function of this thread; null: none. Its calls tell stops(progress, data) how far they are. They
    do so at each convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about
    ten times a second. They end as with a stop function if it returns another number than 0. On a lattice of several ranks
-   all have a progress function, or none; each calls its own, and soon all end where one has ended. What `progress`
-   points to is there until the function returns. It must not use the object whose call it is told of. */
+   all have a progress function, or none; each calls its own, and soon all end once one has ended. The structure
+   at `progress` is there until the function returns. It must not use the object whose call it is told of. */
 PLAQUETTE_PUBLIC int plaquette_progress_function(int (*stops)(const plaquette_progress* progress, void* data),
                                                  void* data);
 
 enum { PLAQUETTE_CPU = 0, PLAQUETTE_GPU = 1 };
-/** Returns 1 where this library and this machine have a GPU to use, else 0. */
+/** Returns 1 if this library and this machine have a GPU to use, else 0. */
 PLAQUETTE_PUBLIC int plaquette_has_gpu(void);
 
 /* ---- Handles; {0} is none. */
@@ -127,9 +127,9 @@ typedef struct {
   int grid[4];      /**< ranks in each direction; zeros: the grid of smallest surface */
   int has_mpi;      /**< 1: the ranks are those of the communicator; 0: this process alone */
   int communicator; /**< MPI_Comm_c2f of the caller's, which stays the caller's */
-  int threads;      /**< of the CPU; 0: those of OpenMP */
+  int threads;      /**< of the CPU; 0: as many as OpenMP has */
 } plaquette_lattice_options;
-/** What they begin with. */
+/** The defaults of plaquette_lattice_options. */
 #define PLAQUETTE_LATTICE_DEFAULTS {sizeof(plaquette_lattice_options), {0, 0, 0, 0}, 0, 0, 0}
 
 /** Makes a lattice. options: or null. */
@@ -142,10 +142,10 @@ PLAQUETTE_PUBLIC int plaquette_lattice_create_reproducible(plaquette_lattice* la
 /** Returns extents and origin of the box that this rank holds. */
 PLAQUETTE_PUBLIC int plaquette_lattice_box(plaquette_lattice lattice, int local[4], int origin[4]);
 
-/* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. What is
-   queued on that GPU is waited for before they are read. Any pointer of cudaMalloc or cudaMallocManaged will do; these
-   functions are for callers without CUDA. The memory is of the GPU that this rank takes; device: its number, or null.
-   Creating is collective, and returns PLAQUETTE_NOT_AVAILABLE without a GPU, PLAQUETTE_OUT_OF_MEMORY where it is full. */
+/* ---- Memory of a GPU. Arrays of links and spinors may lie there: their layout says so by PLAQUETTE_ON_DEVICE. Calls
+   wait for the work that is queued on that GPU before they read them. Any pointer of cudaMalloc or cudaMallocManaged
+   will do; these functions are for callers without CUDA. The memory is of the GPU that this rank takes; device:
+   its number, or null. Creating is collective, and returns PLAQUETTE_NOT_AVAILABLE without a GPU, PLAQUETTE_OUT_OF_MEMORY if it is full. */
 enum { PLAQUETTE_ON_DEVICE = 16 };
 /** Makes memory of `bytes` on a GPU, at *address. */
 PLAQUETTE_PUBLIC int plaquette_device_memory_create(plaquette_device_memory* memory, plaquette_lattice lattice,
@@ -169,7 +169,7 @@ typedef struct {
   int staggered;    /**< 1: signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1 as MILC has them are in the links, and are taken out */
   int64_t first, site[4], direction[4], row, column, imaginary;
   const int64_t* places; /**< where each site begins, for sites with x fastest, in place of `site`; null: none */
-  double boundary_phase[4][2]; /**< what links that leave the lattice in direction mu are multiplied by; it is taken out */
+  double boundary_phase[4][2]; /**< factor in the links that leave the lattice in direction mu; it is taken out */
 } plaquette_link_layout;
 /** Fills the layout of [site][mu][i][j], 72 doubles a site, for a box of these extents. */
 PLAQUETTE_PUBLIC int plaquette_link_layout_dense(plaquette_link_layout* layout, const int local[4], int site_order);
@@ -190,7 +190,7 @@ PLAQUETTE_PUBLIC int plaquette_gauge_file_extents(const char* file, int extents[
 /** Writes an ILDG file. */
 PLAQUETTE_PUBLIC int plaquette_gauge_write(plaquette_gauge gauge, const char* file, int replace);
 /** Fills text with the sentence on links that were taken back to SU(3) as they came, cut after length - 1 characters;
-   empty where there were none. */
+   empty if there were none. */
 PLAQUETTE_PUBLIC int plaquette_gauge_remark(plaquette_gauge gauge, char* text, size_t length);
 /** Returns the average of Re tr P / 3. */
 PLAQUETTE_PUBLIC int plaquette_gauge_plaquette(plaquette_gauge gauge, double* average);
@@ -207,20 +207,20 @@ typedef struct {
   double weight;   /**< of stout and APE */
   double alpha[3]; /**< of HYP */
 } plaquette_smearing;
-/** What they begin with. */
+/** The defaults of plaquette_smearing. */
 #define PLAQUETTE_SMEARING_DEFAULTS \
   {sizeof(plaquette_smearing), PLAQUETTE_STOUT, 1, 0, 0, 0.1, {0.75, 0.6, 0.3}}
 /** Makes smeared links. */
 PLAQUETTE_PUBLIC int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge,
                                            const plaquette_smearing* smearing);
 /** Flows links up to `time` by the gradient flow (arXiv:1006.4518); the last step may be shorter. Fills time, energy density and topological charge at
-   time 0 and after each step, three numbers a point. `points` tells how many there are; where 3 * points is not `length`,
-   nothing is done. t0: where t^2 E passes 0.3, or NaN. flowed, t0: may be null. */
+   time 0 and after each step, three numbers a point. `points` tells how many there are; if 3 * points is not `length`,
+   nothing is done. t0: the time at which t^2 E passes 0.3, or NaN. flowed, t0: may be null. */
 PLAQUETTE_PUBLIC int plaquette_gauge_flow(plaquette_gauge* flowed, plaquette_gauge gauge, double time, double step,
                                           double* history, size_t length, size_t* points, double* t0);
 /** Conditions on a gauge. */
 enum { PLAQUETTE_LANDAU = 0, PLAQUETTE_COULOMB = 1 };
-/** Fixes the gauge: theta <= tolerance. Returns PLAQUETTE_NO_CONVERGENCE where the sweeps ended before; the links are there
+/** Fixes the gauge: theta <= tolerance. Returns PLAQUETTE_NO_CONVERGENCE if the sweeps ended before; the links are there
    then too. quality: average of Re tr U / 3, and theta; may be null. */
 PLAQUETTE_PUBLIC int plaquette_gauge_fix(plaquette_gauge* fixed, plaquette_gauge gauge, int condition, double tolerance,
                                          int sweep_limit, double quality[2]);
@@ -229,23 +229,23 @@ PLAQUETTE_PUBLIC int plaquette_gauge_fix_by(plaquette_gauge* fixed, plaquette_ga
                                             double tolerance, int sweep_limit, double quality[2], double* g,
                                             size_t length);
 
-/* ---- Links that move. What was made of them answers PLAQUETTE_UNUSABLE_INPUT until it follows them. Links that were smeared,
-   flowed or fixed are others and stay. A call must not use links that another thread moves at that time. */
-/** Takes other links from an array, as plaquette_gauge_create does. Where this fails, the links are those before. */
+/* ---- Links that move. Solvers and operators of them answer PLAQUETTE_UNUSABLE_INPUT until they follow. Links that were
+   smeared, flowed or fixed are others and stay. A call must not use links that another thread moves at that time. */
+/** Takes other links from an array, as plaquette_gauge_create does. If this fails, the links stay as they were. */
 PLAQUETTE_PUBLIC int plaquette_gauge_assign(plaquette_gauge gauge, const void* numbers, size_t length,
                                             const plaquette_link_layout* layout);
 /** Sweeps of quenched updates with the Wilson gauge action. A combined sweep is some heat baths, then some
    over-relaxations. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
-  int device;  /**< where they are made; the links are copied there and back once a call */
+  int device;  /**< that makes them; the links are copied there and back once a call */
   int heatbaths, overrelaxations; /**< of a combined sweep */
   int sweeps;                     /**< combined ones */
   double beta, anisotropy;        /**< of the gauge action, bare */
   uint64_t seed;
   uint64_t first; /**< number of the first combined sweep: continue with first + sweeps */
 } plaquette_heatbath;
-/** What they begin with. */
+/** The defaults of plaquette_heatbath. */
 #define PLAQUETTE_HEATBATH_DEFAULTS {sizeof(plaquette_heatbath), PLAQUETTE_CPU, 1, 4, 1, 6.0, 1.0, 1, 0}
 /** Makes sweeps of heat bath and over-relaxation, the same bits on any grid. */
 PLAQUETTE_PUBLIC int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* how);
@@ -260,21 +260,21 @@ PLAQUETTE_PUBLIC int plaquette_solver_renew(plaquette_solver solver, int iterati
 /** Does as plaquette_solver_follow, for M. */
 PLAQUETTE_PUBLIC int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge);
 
-/* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops where isotropic. A spinor that crosses the boundary forwards takes the
+/* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops if isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */
-/** What M is. */
+/** The parameters of M. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   double mass, csw;
-  double csw_temporal; /**< of planes with time, where anisotropy is not 1; else ignored */
+  double csw_temporal; /**< of planes with time, if anisotropy is not 1; else ignored */
   double anisotropy, nu;
   double boundary_phase[4][2];
 } plaquette_action;
-/** What they begin with. */
+/** The defaults of plaquette_action. */
 #define PLAQUETTE_ACTION_DEFAULTS \
   {sizeof(plaquette_action), 0.0, 0.0, 0.0, 1.0, 1.0, {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}}
 
-/** Computes m for kappa = 1 / (2 (1 + 3 nu / anisotropy + m)); anisotropy and nu are 1 where isotropic. */
+/** Computes m for kappa = 1 / (2 (1 + 3 nu / anisotropy + m)); anisotropy and nu are 1 if isotropic. */
 PLAQUETTE_PUBLIC int plaquette_mass_of_kappa(double kappa, double anisotropy, double nu, double* mass);
 
 enum {
@@ -301,9 +301,9 @@ PLAQUETTE_PUBLIC int plaquette_spinor_layout_dense(plaquette_spinor_layout* layo
 /** How a right-hand side ended. */
 typedef struct {
   double iterated, device, reference;
-  double tolerance; /**< that `reference` has to meet: the requested one, and what rounding leaves */
+  double tolerance; /**< that `reference` has to meet: the requested one, and a bound on rounding */
   int iterations;
-  int passed; /**< 1 where reference <= tolerance; 0 also where it was not judged */
+  int passed; /**< 1 if reference <= tolerance; 0 also if it was not judged */
 } plaquette_result;
 
 /** When a solve stops, and whether it is judged. */
@@ -313,7 +313,7 @@ typedef struct {
   int iteration_limit;
   int judge; /**< 0: no reference residual; nothing passes then */
 } plaquette_rule;
-/** What they begin with. */
+/** The defaults of plaquette_rule. */
 #define PLAQUETTE_RULE_DEFAULTS {sizeof(plaquette_rule), 1e-10, 10000, 1}
 
 enum {
@@ -333,21 +333,21 @@ typedef struct {
   double radius;
   uint64_t seed;
 } plaquette_source;
-/** What they begin with. */
+/** The defaults of plaquette_source. */
 #define PLAQUETTE_SOURCE_DEFAULTS {sizeof(plaquette_source), PLAQUETTE_POINT, {0, 0, 0, 0}, {0, 0, 0}, 5, 2.0, 1}
 
 /* ---- Solvers of M x = b */
-/** Of plaquette_krylov_create. */
+/** Options of plaquette_krylov_create. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int device;
   int outer, inner; /**< precision of the solution, and of the iterations */
   int columns;      /**< right-hand sides that are solved at once */
 } plaquette_krylov_options;
-/** What they begin with. */
+/** The defaults of plaquette_krylov_options. */
 #define PLAQUETTE_KRYLOV_DEFAULTS \
   {sizeof(plaquette_krylov_options), PLAQUETTE_CPU, PLAQUETTE_DOUBLE, PLAQUETTE_SINGLE, 12}
-/** Of plaquette_multigrid_create. */
+/** Options of plaquette_multigrid_create. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int device;
@@ -358,10 +358,10 @@ typedef struct {
   int columns;
   uint64_t seed;
 } plaquette_multigrid_options;
-/** What they begin with. */
+/** The defaults of plaquette_multigrid_options. */
 #define PLAQUETTE_MULTIGRID_DEFAULTS {sizeof(plaquette_multigrid_options), PLAQUETTE_CPU, 3, 0, 0, 0, 12, 1}
 
-/** Makes BiCGstab in mixed precision; where that stalls, other Krylov solvers take over. */
+/** Makes BiCGstab in mixed precision; if that stalls, other Krylov solvers take over. */
 PLAQUETTE_PUBLIC int plaquette_krylov_create(plaquette_solver* solver, plaquette_gauge gauge,
                                              const plaquette_action* action, const plaquette_krylov_options* options);
 /** Makes adaptive multigrid, set up. */
@@ -371,7 +371,7 @@ PLAQUETTE_PUBLIC int plaquette_multigrid_create(plaquette_solver* solver, plaque
 /** Returns the seconds that it took to make a solver. */
 PLAQUETTE_PUBLIC int plaquette_solver_setup_seconds(plaquette_solver solver, double* seconds);
 
-/** Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. Where it returns
+/** Solves for `columns` right-hand sides; `length` is the number of doubles in x and in b. If it returns
    PLAQUETTE_NO_CONVERGENCE, PLAQUETTE_NOT_VERIFIED or PLAQUETTE_INTERRUPTED, x holds the best solutions and `results`
    says which failed. results: one a column, or null. */
 PLAQUETTE_PUBLIC int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t length, int columns,
@@ -393,7 +393,7 @@ PLAQUETTE_PUBLIC int plaquette_propagator_sequential(plaquette_propagator* propa
                                                      plaquette_result* results);
 
 /* ---- Propagators. These functions fill their numbers, and return PLAQUETTE_NOT_VERIFIED or PLAQUETTE_NO_CONVERGENCE
-   where the propagator did not pass. Correlators have a number a time of the whole lattice; `length` is checked. */
+   if the propagator did not pass. Correlators have a number a time of the whole lattice; `length` is checked. */
 /** Returns how the twelve columns ended. */
 PLAQUETTE_PUBLIC int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]);
 /** Computes the sum of |S|^2 over space, spins and colours, at each time. */
@@ -431,7 +431,7 @@ PLAQUETTE_PUBLIC int plaquette_propagator_read(plaquette_propagator* propagator,
 PLAQUETTE_PUBLIC int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, size_t length,
                                                const plaquette_spinor_layout* layout);
 /** Makes a propagator, as one that was read, with the verdict of the solver's reference operator for this source; returns
-   PLAQUETTE_NOT_VERIFIED where |b - M S| is above rule->tolerance |b|. results: 12, or null. */
+   PLAQUETTE_NOT_VERIFIED if |b - M S| is above rule->tolerance |b|. results: 12, or null. */
 PLAQUETTE_PUBLIC int plaquette_propagator_judge(plaquette_propagator* judged, plaquette_solver solver,
                                                 plaquette_propagator propagator, const plaquette_source* source,
                                                 const plaquette_rule* rule, plaquette_result* results);
@@ -455,7 +455,7 @@ PLAQUETTE_PUBLIC int plaquette_operator_apply(plaquette_operator m, double* out,
    are kept in a spin basis of the device: those of an array come back to rounding. A call must not use vectors that another
    thread changes at that time. */
 enum { PLAQUETTE_ALL_SITES = 0, PLAQUETTE_EVEN_SITES = 1, PLAQUETTE_ODD_SITES = 2 };
-/** Of vectors. */
+/** Options of vectors. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int device;
@@ -463,7 +463,7 @@ typedef struct {
   int sites;     /**< PLAQUETTE_ALL_SITES, ... */
   int precision; /**< PLAQUETTE_DOUBLE, ... */
 } plaquette_vectors_options;
-/** What they begin with. */
+/** The defaults of plaquette_vectors_options. */
 #define PLAQUETTE_VECTORS_DEFAULTS \
   {sizeof(plaquette_vectors_options), PLAQUETTE_CPU, 12, PLAQUETTE_ALL_SITES, PLAQUETTE_DOUBLE}
 
@@ -479,7 +479,7 @@ PLAQUETTE_PUBLIC int plaquette_vectors_fill(plaquette_vectors vectors, const pla
 /** Makes all reals normal deviates of variance 1, the same on any device and grid, up to rounding. Column n is field
    first + n of this seed. */
 PLAQUETTE_PUBLIC int plaquette_vectors_fill_random(plaquette_vectors vectors, uint64_t seed, uint64_t first);
-/** Takes all columns from an array of all sites of this rank's box; those of sites that they lack are ignored. `length` is
+/** Takes all columns from an array of all sites of this rank's box; it ignores sites that they lack. `length` is
    the number of doubles. */
 PLAQUETTE_PUBLIC int plaquette_vectors_read(plaquette_vectors vectors, const double* numbers, size_t length,
                                             const plaquette_spinor_layout* layout);
@@ -514,7 +514,7 @@ typedef struct {
   int reserved;
   const double* mu;
 } plaquette_vector_system;
-/** What they begin with. */
+/** The defaults of plaquette_vector_system. */
 #define PLAQUETTE_VECTOR_SYSTEM_DEFAULTS {sizeof(plaquette_vector_system), 0, 0, 0, 0, NULL}
 /** Solves for all columns of vectors in the precision of the solutions; x has the shape of b. system: null: M x = b.
    Returns as plaquette_solve; systems on even sites are not judged, and none of them passes. results: one a column, or
@@ -523,7 +523,7 @@ PLAQUETTE_PUBLIC int plaquette_solve_vectors(plaquette_solver solver, plaquette_
                                              const plaquette_rule* rule, const plaquette_vector_system* system,
                                              plaquette_result* results);
 
-/** What an operator on vectors is: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5). A is M on all sites and
+/** An operator on vectors: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5). A is M on all sites and
    Mhat on even ones, G is gamma_5 or 1. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
@@ -534,7 +534,7 @@ typedef struct {
   double shift; /**< adds to the mass of M on all sites */
   const double* mu;
 } plaquette_operator_form;
-/** What they begin with. */
+/** The defaults of plaquette_operator_form. */
 #define PLAQUETTE_OPERATOR_FORM_DEFAULTS {sizeof(plaquette_operator_form), 0, 0, 0, 0, 0.0, NULL}
 /** Computes y = M x, or another form, in the precision of the vectors. They are different ones of one shape, on all or on
    even sites. form: null: M. */
@@ -546,7 +546,7 @@ PLAQUETTE_PUBLIC int plaquette_operator_apply_vectors(plaquette_operator m, plaq
 PLAQUETTE_PUBLIC int plaquette_propagator_of_vectors(plaquette_propagator* propagator, plaquette_vectors vectors);
 
 /* ---- Overlap fermions */
-/** Of plaquette_overlap_create. */
+/** Options of plaquette_overlap_create. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int device;
@@ -557,15 +557,15 @@ typedef struct {
   double boundary_phase[4][2];
   uint64_t seed;
 } plaquette_overlap_options;
-/** What they begin with. */
+/** The defaults of plaquette_overlap_options. */
 #define PLAQUETTE_OVERLAP_DEFAULTS                                         \
   {sizeof(plaquette_overlap_options), PLAQUETTE_CPU, 8, 4, 0, 1.4, 1e-6,   \
    {{1.0, 0.0}, {1.0, 0.0}, {1.0, 0.0}, {-1.0, 0.0}}, 1}
-/** Makes a solver, and compares sign(H) with that of the reference operator: PLAQUETTE_NOT_VERIFIED where they differ. Before
-   a solve that is judged it does so as accurately as the tolerance needs. Residuals are then judged with that sign function. */
+/** Makes a solver, and compares sign(H) with the sign of the reference operator: PLAQUETTE_NOT_VERIFIED if they differ.
+   Before a solve that is judged it does so as accurately as the tolerance needs. Residuals are then judged with that sign function. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create(plaquette_overlap* overlap, plaquette_gauge gauge,
                                               const plaquette_overlap_options* options);
-/** Returns the zero modes of gamma_5 = +1 minus those of -1. */
+/** Returns the number of zero modes of gamma_5 = +1 minus the number of -1. */
 PLAQUETTE_PUBLIC int plaquette_overlap_index(plaquette_overlap overlap, int* index);
 /** Makes a propagator for each mass, masses ascending. Returns as plaquette_solve, of the worst. */
 PLAQUETTE_PUBLIC int plaquette_overlap_solve(plaquette_propagator* propagators, plaquette_overlap overlap,
@@ -578,7 +578,7 @@ enum { PLAQUETTE_MODES_OF_H = 0, PLAQUETTE_MODES_OF_D_PLUS = 1, PLAQUETTE_MODES_
 /** Returns the count of modes. */
 PLAQUETTE_PUBLIC int plaquette_overlap_mode_count(plaquette_overlap overlap, int kind, int* count);
 /** Fills eigenvalues, and residuals that are computed here, or null; `length` is the count of modes. Returns
-   PLAQUETTE_NOT_VERIFIED where one is above the tolerance of modes. */
+   PLAQUETTE_NOT_VERIFIED if one is above the tolerance of modes. */
 PLAQUETTE_PUBLIC int plaquette_overlap_mode_values(plaquette_overlap overlap, int kind, double* values,
                                                    double* residuals, size_t length);
 /** Copies the vectors, a column each. `length` is the number of doubles in the array. */
@@ -593,11 +593,11 @@ typedef struct {
   size_t length;                         /**< doubles in `vectors` */
   const plaquette_spinor_layout* layout; /**< null: dense */
 } plaquette_modes;
-/** What they begin with. */
+/** The defaults of plaquette_modes. */
 #define PLAQUETTE_MODES_DEFAULTS {sizeof(plaquette_modes), 0, 0, NULL, NULL, 0, NULL}
 /** Makes a solver with modes that were found before; null: they are computed. Refuses vectors that are not orthonormal,
-   residuals above 1e-8 of H and above mode_tolerance of D^+ D, and in the other chirality above what that implies. Refuses
-   lists that lack a lower mode, or have zero modes of D^+ D only. Modes of D^+ D are given in both chiralities. */
+   residuals above 1e-8 of H and above mode_tolerance of D^+ D, and in the other chirality above the bound that
+   this implies. Refuses lists that lack a lower mode, or have zero modes of D^+ D only. Modes of D^+ D are given in both chiralities. */
 PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* overlap, plaquette_gauge gauge,
                                                          const plaquette_overlap_options* options,
                                                          const plaquette_modes* of_h, const plaquette_modes* of_d_plus,
@@ -606,7 +606,7 @@ PLAQUETTE_PUBLIC int plaquette_overlap_create_with_modes(plaquette_overlap* over
 /* ---- Sound and light in time, by nodal discontinuous Galerkin on tetrahedra. Sound: p, u, v, w, with p_t = -K div u and
    rho u_t = -grad p. Light: Hx, Hy, Hz, Ex, Ey, Ez, with mu H_t = -curl E and eps E_t = curl H. */
 enum { PLAQUETTE_ACOUSTICS = 0, PLAQUETTE_MAXWELL = 1 };
-/** Of solvers of waves. */
+/** Options of solvers of waves. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int equations;
@@ -619,7 +619,7 @@ typedef struct {
   int communicator;
   double upwinding; /**< of the flux: 1 upwind, 0 central */
 } plaquette_wave_options;
-/** What they begin with. */
+/** The defaults of plaquette_wave_options. */
 #define PLAQUETTE_WAVE_DEFAULTS \
   {sizeof(plaquette_wave_options), PLAQUETTE_ACOUSTICS, 3, 1, PLAQUETTE_CPU, PLAQUETTE_DOUBLE, 0, 0, 0, 1.0}
 /** A box of cubes, six tetrahedra each. */
@@ -629,10 +629,10 @@ typedef struct {
   int periodic[3]; /**< 1: it is */
   double low[3], high[3];
 } plaquette_wave_box;
-/** What they begin with. */
+/** The defaults of plaquette_wave_box. */
 #define PLAQUETTE_WAVE_BOX_DEFAULTS \
   {sizeof(plaquette_wave_box), {4, 4, 4}, {0, 0, 0}, {-1.0, -1.0, -1.0}, {1.0, 1.0, 1.0}}
-/** Tetrahedra of the caller, the same on all ranks; where a face has no other element a side is. */
+/** Tetrahedra of the caller, the same on all ranks; a face without another element is a side. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
   const double* vertices; /**< x, y, z of each */
@@ -641,23 +641,23 @@ typedef struct {
   size_t element_count;
   const double* media; /**< two numbers an element: 1/K and rho, or eps and mu; null: all are 1 */
 } plaquette_wave_mesh;
-/** What they begin with. */
+/** The defaults of plaquette_wave_mesh. */
 #define PLAQUETTE_WAVE_MESH_DEFAULTS {sizeof(plaquette_wave_mesh), NULL, 0, NULL, 0, NULL}
 
 /** Makes a solver on a box. Collective, as all that follows. */
 PLAQUETTE_PUBLIC int plaquette_waves_create(plaquette_waves* waves, const plaquette_wave_box* box,
                                             const plaquette_wave_options* options);
-/** Does so on a mesh of the caller. Refuses flat elements, vertices that are not there, elements that overlap. */
+/** Makes one on a mesh of the caller. Refuses flat elements, vertices that are not there, elements that overlap. */
 PLAQUETTE_PUBLIC int plaquette_waves_create_on_mesh(plaquette_waves* waves, const plaquette_wave_mesh* mesh,
                                                     const plaquette_wave_options* options);
-/** Does so on the tetrahedra of a Gmsh file. One medium fills it. */
+/** Makes one on the tetrahedra of a Gmsh file. One medium fills it. */
 PLAQUETTE_PUBLIC int plaquette_waves_create_from_file(plaquette_waves* waves, const char* file,
                                                       const plaquette_wave_options* options);
 /** Returns columns, fields, elements of this rank and nodes of an element: a state is an array with these four extents. */
 PLAQUETTE_PUBLIC int plaquette_waves_extents(plaquette_waves waves, int64_t extents[4]);
 /** Returns the numbers of this rank's elements in the whole mesh; `length` is their count. */
 PLAQUETTE_PUBLIC int plaquette_waves_elements(plaquette_waves waves, int32_t* numbers, size_t length);
-/** Returns where nodes are: [element][node][x, y, z]. `length` counts the doubles, here and below. */
+/** Returns the places of nodes: [element][node][x, y, z]. `length` counts the doubles, here and below. */
 PLAQUETTE_PUBLIC int plaquette_waves_positions(plaquette_waves waves, double* positions, size_t length);
 /** Begins with a state at a time. */
 PLAQUETTE_PUBLIC int plaquette_waves_set_state(plaquette_waves waves, const double* state, size_t length, double time);
@@ -670,7 +670,7 @@ PLAQUETTE_PUBLIC int plaquette_waves_energies(plaquette_waves waves, double* ene
 /** Returns a time step that is stable. */
 PLAQUETTE_PUBLIC int plaquette_waves_stable_step(plaquette_waves waves, double* dt);
 /** Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, from the state before it.
-   Returns PLAQUETTE_NOT_VERIFIED where the two differ, where the step changes next to nothing, where a column's energy
+   Returns PLAQUETTE_NOT_VERIFIED if the two differ, if the step changes next to nothing, if a column's energy
    grows, and with judge = 0; the state is there then too. A dt that is not stable on this mesh is refused. verdict: the largest difference and its tolerance, in units of the largest number; or null. */
 PLAQUETTE_PUBLIC int plaquette_waves_advance(plaquette_waves waves, int64_t steps, double dt, int judge,
                                              double verdict[2]);

@@ -19,8 +19,8 @@ namespace plaquette::api {
 inline namespace v1 {
 
 /// Computes out = M in, both [site][spin][colour] of this rank's box, x fastest. The basis of spins is the caller's;
-/// with DeGrand-Rossi's the coarse lattices keep chirality. All ranks call it at once, one thread at a time; where it
-/// throws, it does so on all of them, and what it throws leaves the call as it is.
+/// with DeGrand-Rossi's the coarse lattices keep chirality. All ranks call it at once, one thread at a time; if it
+/// throws, it does so on all of them, and its exception leaves the call as it is.
 using own_operator = std::function<void(std::span<std::complex<double>> out, std::span<const std::complex<double>> in)>;
 
 /// How it is solved.
@@ -35,8 +35,8 @@ struct own_options {
 /// Solves M x = b by flexible GCR in double precision, around a cycle in single precision. Calls are collective.
 class own_solver {
  public:
-  /// Makes null vectors and coarse operators. Throws error(unusable_input) where M is not linear on random vectors, or
-  /// gives numbers that are not finite. With multigrid it does so too where M joins aggregates that share no face.
+  /// Makes null vectors and coarse operators. Throws error(unusable_input) if M is not linear on random vectors, or
+  /// gives numbers that are not finite. With multigrid it does so too if M joins aggregates that share no face.
   /// (Hops to nearest sites never do.)
   own_solver(const lattice& on, own_operator m, const own_options& options = {});
 

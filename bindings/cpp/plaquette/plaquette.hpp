@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Plaquette for callers in C++: from links in memory to verified quark propagators. This header needs no other one of
-/// the library. What stands in plaquette::api is kept from release to release; docs/calling.md says how.
+/// the library. The names of plaquette::api are kept from release to release; docs/calling.md says how.
 ///
 ///     namespace plq = plaquette::api;
 ///     const plq::lattice lattice({16, 16, 16, 32});
@@ -35,7 +35,7 @@ inline namespace v1 {
 
 // ---- Errors
 
-/// What went wrong. The numbers are those of plaquette.h, and below 70 the exit statuses of the programs.
+/// The reason of an error. The numbers are the codes of plaquette.h, and below 70 the exit statuses of the programs.
 enum class code : int {
   success = 0,
   not_verified = 1,     ///< a result did not pass its independent check
@@ -84,7 +84,7 @@ struct progress {
 /// Sets the progress function of this thread; null: none. Its calls tell it how far they are. They do so at each
 /// convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about ten times a
 /// second. It returns true to end the call, as the stop function does by false. On a lattice of several ranks all have
-/// a progress function, or none; each calls its own, and about a tenth of a second later all end where one has ended.
+/// a progress function, or none; each calls its own, and about a tenth of a second later all end once one has ended.
 /// It must not use the object whose call it is told of.
 void progress_function(std::function<bool(const progress&)> stops);
 
@@ -100,7 +100,7 @@ using coordinate = std::array<int, 4>;
 struct lattice_options {
   coordinate grid{0, 0, 0, 0};                ///< ranks in each direction; zeros: the grid of smallest surface
   std::optional<int> fortran_communicator{};  ///< of the ranks (see mpi.hpp); without, this process alone
-  int threads = 0;                            ///< of the CPU; 0: those of OpenMP
+  int threads = 0;                            ///< of the CPU; 0: as many as OpenMP has
   /// Sums have the same bits on any grid and any number of ranks and threads of one kind of processor. So have
   /// solutions of Krylov solvers on the CPU, residuals and correlators. Other solvers are refused. Solves take longer.
   bool reproducible = false;
@@ -127,15 +127,16 @@ class lattice {
   std::shared_ptr<state> state_;
 };
 
-/// Where a solver works.
+/// The device of a solver.
 enum class device { cpu, gpu };
 /// Which coordinate runs fastest in an array.
 enum class site_order { x_fastest, t_fastest };
-/// Where an array lies. Arrays of the device are memory of a GPU of this process, as cudaMalloc and cudaMallocManaged
-/// make it. Work that is queued on that GPU is waited for before they are read. They pass through memory of the host.
+/// The memory of an array. Arrays of the device are memory of a GPU of this process, made by cudaMalloc or
+/// cudaMallocManaged. Calls wait for the work that is queued on that GPU before they read them. They pass through
+/// memory of the host.
 enum class memory { host, device };
 
-/// Where links stand in an array of reals: the real part of element (i, j) of U_mu(x), x a local coordinate, at
+/// The layout of links in an array of reals: the real part of element (i, j) of U_mu(x), x a local coordinate, at
 ///
 ///     first + sum_nu x_nu site[nu] + direction[mu] + i row + j column
 ///
@@ -149,7 +150,7 @@ struct link_layout {
   std::int64_t imaginary = 1;               ///< from a real part to its imaginary one
   /// Sites in an order of their own: where each begins, for sites with x fastest, in place of `site`.
   std::span<const std::int64_t> places{};
-  /// What links that leave the lattice in direction mu have been multiplied by; it is taken out of them. (The boundary
+  /// The factor in links that leave the lattice in direction mu; it is taken out of them. (The boundary
   /// condition of quarks is part of the action.)
   std::array<std::complex<double>, 4> boundary_phase{1.0, 1.0, 1.0, 1.0};
   bool staggered_phases = false;  ///< signs (-1)^t, (-1)^(t+x), (-1)^(t+x+y), 1, as MILC has them, are taken out too
@@ -182,8 +183,8 @@ enum class gauge_condition { landau, coulomb };
 /// Links in SU(3), double precision.
 class gauge_field {
  public:
-  /// Copies links. Throws error(unusable_input), on all ranks, where the array is not where the layout says, or too
-  /// short, and where two numbers have one place. Does so for a link that is not finite or not in SU(3). An address of
+  /// Copies links. Throws error(unusable_input), on all ranks, if the array is not where the layout says, or too
+  /// short, and if two numbers have one place. Does so for a link that is not finite or not in SU(3). An address of
   /// a GPU in place of one of the host is known once this library uses a GPU. Links that are up to 1e-10 off SU(3) are
   /// taken back to it: see remark().
   gauge_field(const lattice& on, std::span<const double> numbers, const link_layout& layout);
@@ -204,7 +205,7 @@ class gauge_field {
 
   const lattice& on() const { return lattice_; }  ///< returns their lattice
   /// Returns the sentence on links of double precision that were 1e-13 to 1e-10 off SU(3), as updates leave them, and
-  /// were taken back; empty where there were none.
+  /// were taken back; empty if there were none.
   const std::string& remark() const;
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
@@ -216,15 +217,15 @@ class gauge_field {
   /// Returns links in Landau or Coulomb gauge, to theta <= tolerance. (Giusti et al., hep-lat/0104012)
   fixed_gauge fixed(gauge_condition condition, double tolerance = 1e-12, int sweep_limit = 10000) const;
 
-  // Moves. All copies of an object move with it, and what was made of the links answers error(unusable_input) until it
+  // Moves. All copies of an object move with it, and a solver of the links answers error(unusable_input) until it
   // follows them: solver::follow, dirac_operator::follow. Links that were smeared, flowed or fixed are others and stay.
   // A call must not use links that another thread moves at that time.
 
-  /// Takes other links from an array, as the constructor does. Where this throws, the links are those before.
+  /// Takes other links from an array, as the constructor does. If this throws, the links stay as they were.
   void assign(std::span<const double> numbers, const link_layout& layout);
   /// Does the same with numbers of single precision.
   void assign(std::span<const float> numbers, const link_layout& layout);
-  /// Makes sweeps of heat bath and over-relaxation, the same bits on any grid. Where this throws, the links are those
+  /// Makes sweeps of heat bath and over-relaxation, the same bits on any grid. If this throws, the links are those
   /// before. (Cabibbo, Marinari, Phys. Lett. 119B (1982) 387)
   void heatbath(const heatbath_options& options);
   std::int64_t moves() const;  ///< how often the links moved
@@ -248,7 +249,7 @@ struct heatbath_options {
   int sweeps = 1;           ///< combined ones
   std::uint64_t seed = 1;   ///< of the random numbers
   std::uint64_t first = 0;  ///< number of the first combined sweep: continue with first + sweeps
-  /// Where sweeps are made. The links are copied there and back once a call.
+  /// The device that makes sweeps. The links are copied there and back once a call.
   api::device device = api::device::cpu;
 };
 
@@ -261,7 +262,7 @@ struct flow_point {
 /// The gradient flow of links.
 struct flow_result {
   std::vector<flow_point> history{};  ///< at time 0 and after each step
-  std::optional<double> t0{};         ///< where t^2 E passes 0.3, if it does
+  std::optional<double> t0{};         ///< the time at which t^2 E passes 0.3, if it does
   gauge_field links;                  ///< of the last time
 };
 /// Returns the points of a flow's history. Throws error(unusable_input) for times that make no sense.
@@ -272,19 +273,19 @@ struct fixed_gauge {
   double functional = 0.0;                ///< average of Re tr U / 3 over the directions of the condition
   double theta = 0.0;                     ///< average of tr Delta^2 / 3, Delta the lattice divergence of A
   int sweeps = 0;                         ///< that were made
-  bool converged = false;                 ///< where theta meets its tolerance
+  bool converged = false;                 ///< theta meets its tolerance
   std::vector<std::complex<double>> g{};  ///< of this rank's box: [site][i][j], x fastest, 9 numbers a site
 };
 
 /// Memory of the GPU that this rank takes, for callers without an allocator of their own. Collective.
 class device_memory {
  public:
-  /// Throws error(not_available) where there is no GPU.
+  /// Throws error(not_available) if there is no GPU.
   device_memory(const lattice& on, std::size_t bytes);
   void* address() const;     ///< on the GPU
   std::size_t size() const;  ///< in bytes
   int device() const;        ///< number of the GPU, as CUDA counts them in this process
-  /// Copies the first bytes. Throws error(unusable_input) where there are more than size().
+  /// Copies the first bytes. Throws error(unusable_input) if there are more than size().
   void write(std::span<const std::byte> from) const;
   /// Copies them back, alike.
   void read(std::span<std::byte> to) const;
@@ -316,7 +317,7 @@ struct action {
 /// Bases of gamma matrices, named after programs that have them; docs/calling.md says more.
 enum class gamma_basis { degrand_rossi, nonrelativistic, dirac_pauli, openqcd, tmlqcd };
 
-/// Where spinors stand in an array of doubles: the real part of spin s, colour c of column n at
+/// The layout of spinors in an array of doubles: the real part of spin s, colour c of column n at
 ///
 ///     first + sum_nu x_nu site[nu] + s spin + c colour + n column
 struct spinor_layout {
@@ -326,7 +327,7 @@ struct spinor_layout {
   std::int64_t colour = 2;                         ///< stride of colours
   std::int64_t imaginary = 1;                      ///< from a real part to its imaginary one
   std::int64_t column = 0;                         ///< from one right-hand side to the next
-  std::span<const std::int64_t> places{};          ///< as those of links
+  std::span<const std::int64_t> places{};          ///< as for links
   gamma_basis basis = gamma_basis::degrand_rossi;  ///< of the spins
   api::memory memory = api::memory::host;          ///< where the array lies
 
@@ -361,7 +362,7 @@ struct verdict {
   bool passed = false;     ///< the result may be used
   bool judged = false;     ///< by the independent operator
   double worst = 0.0;      ///< the largest residual by the independent operator
-  double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and what rounding leaves
+  double tolerance = 0.0;  ///< what that residual has to meet: the requested one, and a bound on rounding
   std::string text{};      ///< a sentence for a person
 };
 
@@ -373,7 +374,7 @@ struct column_result {
   double reference = 0.0;  ///< by the reference operator
   double tolerance = 0.0;  ///< that `reference` has to meet
   int iterations = 0;      ///< of the solver
-  bool passed = false;     ///< where `reference` meets its tolerance
+  bool passed = false;     ///< `reference` meets its tolerance
   std::string status{};    ///< "converged", "iteration limit", "stagnation", "interrupted", ...
 };
 
@@ -383,8 +384,8 @@ struct solve_report {
   double seconds = 0.0;                  ///< of the solve
   double judging_seconds = 0.0;          ///< of the reference residuals
   api::verdict verdict() const;          ///< of all columns
-  /// success, interrupted where the caller stopped the solver, no_convergence where it stopped early by itself,
-  /// not_verified where it claimed more than it had reached.
+  /// success, interrupted if the caller stopped the solver, no_convergence if it stopped early by itself,
+  /// not_verified if it claimed more than it had reached.
   code outcome() const;
 };
 
@@ -491,7 +492,7 @@ enum class site_set { all, even, odd };
 
 /// Of vectors.
 struct vectors_options {
-  api::device device = api::device::cpu;               ///< where they are
+  api::device device = api::device::cpu;               ///< that holds them
   int columns = 12;                                    ///< vectors of a batch
   site_set sites = site_set::all;                      ///< that they have
   api::precision precision = api::precision::double_;  ///< that they are kept in
@@ -499,9 +500,9 @@ struct vectors_options {
 
 /// Vectors on the device of a lattice. Solvers and operators on the same lattice and device take them. What is of
 /// another lattice, device or shape is refused with error(unusable_input). Numbers are kept in a spin basis of the
-/// device: those of an array come back to rounding. Copies of an object are the same vectors: copied() makes others.
-/// Members are collective but for on() and options(). A call must not use vectors that another thread changes at that
-/// time.
+/// device: the numbers of an array come back to rounding. Copies of an object are the same vectors: copied() makes
+/// others. Members are collective but for on() and options(). A call must not use vectors that another thread changes
+/// at that time.
 class vectors {
  public:
   /// Makes vectors that are zero.
@@ -518,7 +519,7 @@ class vectors {
   /// Makes all reals normal deviates of variance 1, the same on any device and any grid, up to rounding. Column n is
   /// field first + n of this seed.
   void fill_random(std::uint64_t seed, std::uint64_t first = 0);
-  /// Takes all columns from an array of all sites of this rank's box; those of sites that they lack are ignored.
+  /// Takes all columns from an array of all sites of this rank's box; it ignores sites that they lack.
   void read(std::span<const double> numbers, const spinor_layout& layout);
   /// Copies all columns to such an array; sites that they lack become zero.
   void write(std::span<double> numbers, const spinor_layout& layout) const;
@@ -561,7 +562,7 @@ struct vector_system {
   std::vector<double> mu{};  ///< one for all columns, or one a column; empty: 0
 };
 
-/// What an operator on vectors is: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5) with `dagger`. A is
+/// An operator on vectors: G (A + shift + i mu gamma_5), or G (A^+ + shift - i mu gamma_5) with `dagger`. A is
 /// M on all sites and Mhat on even ones, G is gamma_5 or 1.
 struct operator_form {
   bool dagger = false;       ///< of the adjoint
@@ -583,13 +584,13 @@ class solver {
   /// columns b of a source, |b - M S| <= rule.tolerance |b|. Nothing is solved.
   propagator judged(const propagator& quark, const source& from, const api::rule& rule = {});
   /// Solves for right-hand sides in the caller's memory; x becomes the best solution there is. Throws
-  /// error(unusable_input) where an array is too small or holds a number that is not finite.
+  /// error(unusable_input) if an array is too small or holds a number that is not finite.
   solve_report solve(std::span<double> x, std::span<const double> b, int columns, const spinor_layout& layout,
                      const api::rule& rule = {});
   /// Solves for all columns of vectors in the precision of the solutions. A solve of M x = b or M^+ x = b is judged;
   /// nothing passes on even sites.
   solved_vectors solve_vectors(const vectors& b, const api::rule& rule = {}, const vector_system& system = {});
-  /// Does the same; x, of the shape of b, becomes the solutions. Its numbers are undefined where this throws.
+  /// Does the same; x, of the shape of b, becomes the solutions. Its numbers are undefined if this throws.
   solve_report solve_vectors(vectors& x, const vectors& b, const api::rule& rule = {},
                              const vector_system& system = {});
   /// Takes these links as they are now, in place of those before and in their memory. They are on a lattice of the same
@@ -608,14 +609,14 @@ class solver {
   std::shared_ptr<state> state_;
 };
 
-/// Returns BiCGstab in mixed precision; where that stalls, other Krylov solvers take over.
+/// Returns BiCGstab in mixed precision; if that stalls, other Krylov solvers take over.
 solver make_krylov_solver(const gauge_field& links, const action& quarks, const krylov_options& options = {});
 /// Does the same: the former name.
 [[deprecated("the name is make_krylov_solver")]] inline solver make_propagator_solver(
     const gauge_field& links, const action& quarks, const krylov_options& options = {}) {
   return make_krylov_solver(links, quarks, options);
 }
-/// Returns a solver by adaptive multigrid, set up. It pays where masses are small or sources many.
+/// Returns a solver by adaptive multigrid, set up. It pays if masses are small or sources many.
 solver make_multigrid_solver(const gauge_field& links, const action& quarks, const multigrid_options& options = {});
 
 /// M itself, in double precision.
@@ -660,13 +661,13 @@ struct mode_list {
   api::verdict verdict{};           ///< whether all residuals meet the tolerance of modes
 };
 
-/// Modes in memory of the caller: orthonormal vectors, a column each. Those of D^+ D have 0 in the other chirality.
+/// Modes in memory of the caller: orthonormal vectors, a column each. Modes of D^+ D have 0 in the other chirality.
 struct given_modes {
   std::span<const double> values{};   ///< on the host
   std::span<const double> vectors{};  ///< where the layout says
   spinor_layout layout{};             ///< of the vectors
 };
-/// Modes that are not computed. None of H, or none of D^+ D: they are. Those of D^+ D are of both chiralities.
+/// Modes that are not computed. None of H, or none of D^+ D: they are. Modes of D^+ D are of both chiralities.
 struct overlap_modes_given {
   given_modes kernel{};  ///< of H
   given_modes plus{};    ///< of D^+ D, gamma_5 = +1
@@ -681,12 +682,12 @@ class overlap_solver {
   /// reference residual is by a sign function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
   const lattice& on() const;                              ///< the lattice of the links
-  int index() const;                                      ///< zero modes of gamma_5 = +1 minus those of -1
+  int index() const;                                      ///< number of zero modes of gamma_5 = +1 minus that of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
   int mode_count(mode_kind of) const;                     ///< the same on all ranks; no communication
   /// Returns eigenvalues, and residuals that are computed here. Collective.
   mode_list modes(mode_kind of) const;
-  /// Copies the vectors of modes(of), a column each. Throws error(unusable_input), on all ranks, where the layout
+  /// Copies the vectors of modes(of), a column each. Throws error(unusable_input), on all ranks, if the layout
   /// leaves the array or two numbers share a place. Collective.
   void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
   double setup_seconds() const;  ///< of making it
@@ -698,11 +699,11 @@ class overlap_solver {
   std::shared_ptr<state> state_;
 };
 
-/// Returns a solver with its modes. Throws error(no_convergence) where they were not found.
+/// Returns a solver with its modes. Throws error(no_convergence) if they were not found.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options = {});
-/// Returns a solver with modes that another one, or another program, has found. Throws error(unusable_input) where they
-/// are not orthonormal, where a residual is too large, and where a lower mode is missing or may be: modes of D that are
-/// all zero modes. Throws error(no_convergence) where the search for one ended too early. Their numbers take the place
+/// Returns a solver with modes that another one, or another program, has found. Throws error(unusable_input) if they
+/// are not orthonormal, if a residual is too large, and if a lower mode is missing or may be: modes of D that are
+/// all zero modes. Throws error(no_convergence) if the search for one ended too early. Their numbers take the place
 /// of those in the options; mode_tolerance holds for modes of D, in the other chirality what that implies, and 1e-8 for
 /// |H v - lambda v|. Counts and eigenvalues are the same on all ranks. Collective.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,

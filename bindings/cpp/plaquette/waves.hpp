@@ -37,7 +37,7 @@ struct wave_box {
   std::array<bool, 3> periodic{};               ///< in each direction
 };
 
-/// Tetrahedra in memory of the caller. They touch in whole faces; where there is no other element a side is.
+/// Tetrahedra in memory of the caller. They touch in whole faces; a face without another element is a side.
 struct wave_mesh {
   /// Refers to arrays of the caller, which must be there while a solver is made.
   wave_mesh(std::span<const double> corners, std::span<const std::int32_t> tetrahedra,
@@ -51,7 +51,7 @@ struct wave_mesh {
   std::span<const double> media;
 };
 
-/// What is solved, and how.
+/// The equations, and how they are solved.
 struct wave_options {
   waves equations = waves::acoustics;                  ///< of sound or light
   int order = 3;                                       ///< of the polynomials, 1 to 9
@@ -91,7 +91,7 @@ class wave_solver {
   /// Does `steps` steps of length dt. The last one is repeated by the textbook solver of the CPU, everywhere, from the
   /// state before it; the verdict compares the two. `worst` and `tolerance` are in units of the largest number. A step
   /// that changes less than ten tolerances does not pass, nor do steps in which a column's energy grows. Throws
-  /// error(unusable_input) where dt is longer than the longest step that is stable here, which is measured once where
+  /// error(unusable_input) if dt is longer than the longest step that is stable here, which is measured once if
   /// dt is above stable_step().
   verdict advance(std::int64_t steps, double dt, bool judge = true);
 
