@@ -53,6 +53,8 @@ class links_of_cpu final : public link_field_of<gauge_configuration> {
     note_move();
     return std::move(links_);
   }
+  gauge_configuration exported() override { return links_; }
+  std::unique_ptr<link_field> copy() const override { return std::make_unique<links_of_cpu>(links_, comm_); }
   void snapshot() override {
     if (!kept_)
       kept_.emplace(links_);

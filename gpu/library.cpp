@@ -60,6 +60,13 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
     note_move();
     return *std::exchange(host_, std::nullopt);
   }
+  plaquette::gauge_configuration exported() override {
+    if (host_) return *std::exchange(host_, std::nullopt);
+    return export_links(links_);
+  }
+  std::unique_ptr<link_field> copy() const override {
+    return std::make_unique<links_of_gpu>(context_, copy_of(links_));
+  }
   void snapshot() override {
     if (!kept_)
       kept_.emplace(copy_of(links_));

@@ -238,7 +238,7 @@ PLAQUETTE_PUBLIC int plaquette_gauge_assign(plaquette_gauge gauge, const void* n
    over-relaxations. */
 typedef struct {
   size_t size; /**< sizeof of this structure */
-  int device;  /**< that makes them; the links are copied there and back once a call */
+  int device;  /**< that makes them; on a GPU the links stay there */
   int heatbaths, overrelaxations; /**< of a combined sweep */
   int sweeps;                     /**< combined ones */
   double beta, anisotropy;        /**< of the gauge action, bare */

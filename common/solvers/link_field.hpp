@@ -35,6 +35,10 @@ class link_field {
   virtual const gauge_configuration& on_host() = 0;
   /// Returns the same, to keep; nothing is left here.
   virtual gauge_configuration take() = 0;
+  /// Returns the same, to keep; the links stay, and nothing else is kept of them on the host.
+  virtual gauge_configuration exported() = 0;
+  /// Returns links of their own that are now as these are, on the same device.
+  virtual std::unique_ptr<link_field> copy() const = 0;
 
   /// Keeps the links as they are now, for `restore`: in memory that the first call takes.
   virtual void snapshot() = 0;

@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/constant_flux.hpp"
+#include "common/lattice/conversion_counts.hpp"
 #include "common/random/random_matrix.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/host_maximum.hpp"
@@ -173,13 +174,17 @@ void for_each_lattice_site(const context& ctx, const Body& body, int threads = 1
 }  // namespace
 
 gauge_configuration import_links(const context& ctx, const plaquette::gauge_configuration& from) {
-  return imported<dimensions>(ctx, from.geometry(), [&](const coordinate& x) { return from(x).data(); });
+  gauge_configuration to =
+      imported<dimensions>(ctx, from.geometry(), [&](const coordinate& x) { return from(x).data(); });
+  count_conversions({.from_host_links = 1});
+  return to;
 }
 
 plaquette::gauge_configuration export_links(const gauge_configuration& from) {
   plaquette::gauge_configuration to(from.get_context().geometry());
   export_to(from, [&](const coordinate& x) { return to(x).data(); });
   exchange_ghosts(to, from.get_context().comm());
+  count_conversions({.to_host_links = 1});
   return to;
 }
 

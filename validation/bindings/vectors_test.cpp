@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/lattice/conversion_counts.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "plaquette/plaquette.hpp"
@@ -376,6 +377,92 @@ TEST_F(LinksOfCallers, AreMovedByTheHeatBathOfTheLibrary) {
   expect_refused("beta", [&] { links.heatbath({.beta = -1.0, .device = where}); });
   expect_refused("sweeps", [&] { links.heatbath({.sweeps = -1, .device = where}); });
   EXPECT_EQ(links.moves(), 2);
+}
+
+/// Sweeps, plaquettes and follows read and write links where they are: on a GPU the host sees them when it needs them.
+TEST_F(LinksOfCallers, StayWhereTheyMove) {
+  const std::int64_t one_on_gpu = where == plq::device::gpu ? 1 : 0;
+  plq::gauge_field links = links_on(lattice), away = links_on(lattice);
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where}),
+              multigrid =
+                  plq::make_multigrid_solver(links, quarks, {.device = where, .null_vectors = 4, .tune = false});
+  plq::dirac_operator m(links, quarks, where);
+  plq::vectors b(lattice, {.device = where, .columns = 1}), x(lattice, b.options()), y(lattice, b.options());
+  b.fill_random(fresh_seed());
+  m.apply_vectors(y, b);
+  const auto expect_links = [](std::int64_t from_host, std::int64_t to_host, auto&& call, const char* what) {
+    const conversion_counts before = counted_conversions();
+    call();
+    const conversion_counts found = counted_conversions() - before;
+    EXPECT_EQ(found.from_host_links, from_host) << what;
+    EXPECT_EQ(found.to_host_links, to_host) << what;
+  };
+  const plq::heatbath_options how{.beta = 5.9, .overrelaxations = 2, .device = where};
+  const plq::rule unjudged{.tolerance = 0.1, .judge = false}, judged{.tolerance = 1e-9};
+  const auto expect_solved = [&](plq::solver& by) {
+    EXPECT_TRUE(by.solve_vectors(x, b, judged).verdict().passed);
+    m.apply_vectors(y, x);
+    y.add(-1.0, b);
+    EXPECT_LE(std::sqrt(y.norm2()[0] / b.norm2()[0]), 2e-9);
+  };
+  expect_links(one_on_gpu, 0, [&] { links.heatbath(how); }, "the first heat bath");
+  const auto step = [&] {
+    links.heatbath(how);
+    links.plaquette();
+    solver.follow(links);
+    multigrid.follow(links);
+    m.follow(links);
+    solver.solve_vectors(x, b, unjudged);
+    m.apply_vectors(y, x);
+  };
+  expect_links(0, 0, step, "a step of an update and its solves");
+  expect_links(0, 0, step, "another one");
+  expect_links(0, one_on_gpu, [&] { expect_solved(solver); }, "a judge");
+  array out(72 * volume_of_test);
+  expect_links(0, 0, [&] { links.copy_to(out, plq::link_layout::dense(extents_of_test)); }, "the host has them");
+  expect_solved(multigrid);
+  const plq::gauge_field same(lattice, out, plq::link_layout::dense(extents_of_test));
+  EXPECT_NEAR(same.plaquette(), links.plaquette(), 1e-14);
+  solver.solve_vectors(x, b, judged);
+  plq::make_krylov_solver(same, quarks, {.device = where}).solve_vectors(y, b, judged);
+  EXPECT_EQ(array_of(x), array_of(y));
+  // A heat bath of another device takes them back to the host.
+  plq::heatbath_options on_host = how;
+  on_host.device = plq::device::cpu;
+  expect_links(0, 0, [&] { links.heatbath(on_host); }, "a heat bath on the CPU");
+  const auto follow = [&] {
+    solver.follow(links);
+    m.follow(links);
+  };
+  expect_links(2 * one_on_gpu, 0, follow, "links of the host are copied");
+  expect_solved(solver);
+  links.heatbath(how);
+  follow();
+  links = away;  // solver and operator have the last of the links before
+  follow();
+  expect_solved(solver);
+}
+
+TEST_F(LinksOfCallers, OfATwinLatticeAreFollowed) {
+  const plq::lattice twin(extents_of_test);
+  plq::gauge_field links = links_on(twin);
+  links.heatbath({.device = where});
+  plq::solver solver = plq::make_krylov_solver(links_on(lattice), quarks, {.device = where});
+  solver.follow(links);
+  EXPECT_EQ(solver.solve({}).pion(), plq::make_krylov_solver(links, quarks, {.device = where}).solve({}).pion());
+}
+
+TEST_F(LinksOfCallers, ThatMovedSmearSources) {
+  plq::gauge_field links = links_on(lattice);
+  links.heatbath({.device = where});
+  plq::source from{.kind = plq::source_kind::gaussian, .smearing_links = links};
+  plq::vectors b(lattice, {.device = where}), same(lattice, b.options());
+  b.fill(from);
+  array out(72 * volume_of_test);
+  links.copy_to(out, plq::link_layout::dense(extents_of_test));
+  from.smearing_links = plq::gauge_field(lattice, out, plq::link_layout::dense(extents_of_test));
+  same.fill(from);
+  EXPECT_EQ(array_of(b), array_of(same));
 }
 
 TEST_F(VectorsOfCallers, OfOthersAreRefused) {

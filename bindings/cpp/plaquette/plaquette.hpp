@@ -249,7 +249,9 @@ struct heatbath_options {
   int sweeps = 1;           ///< combined ones
   std::uint64_t seed = 1;   ///< of the random numbers
   std::uint64_t first = 0;  ///< number of the first combined sweep: continue with first + sweeps
-  /// The device that makes sweeps. The links are copied there and back once a call.
+  /// The device that makes sweeps. On a GPU the links are copied there at the first call and stay: later sweeps,
+  /// `plaquette`, and solvers of that GPU that follow them read them there. The host copies them when it first needs
+  /// them.
   api::device device = api::device::cpu;
 };
 

@@ -86,8 +86,8 @@ void require_address_of_host(const void* address, const char* name) {
   if (uses_gpu) find_platform(device_kind::gpu)->require_memory_of_host(address, name);
 }
 
-std::unique_lock<std::mutex> turn_on(const lattice& on, device which) {
-  return which == device::gpu ? std::unique_lock(on.get()->gpu_mutex) : std::unique_lock<std::mutex>();
+device_turn turn_on(const lattice& on, device which) {
+  return which == device::gpu ? device_turn(on.get()->gpu_mutex) : device_turn();
 }
 
 }  // namespace v1

@@ -90,7 +90,7 @@ class array_on_host {
 };
 
 /// Returns what keeps others off a device for as long as it lives: calls of several threads on one GPU take turns.
-std::unique_lock<std::mutex> turn_on(const lattice& on, device which);
+device_turn turn_on(const lattice& on, device which);
 
 }  // namespace v1
 }  // namespace plaquette::api

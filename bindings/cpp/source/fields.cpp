@@ -135,7 +135,7 @@ spinor_configuration make_source(const source& from, int column, const gauge_con
 }
 
 spinor_configuration make_source(const source& from, int column, const lattice& on) {
-  if (from.smearing_links) return make_source(from, column, *from.smearing_links->get()->links, on.get()->comm);
+  if (from.smearing_links) return make_source(from, column, *from.smearing_links->get()->on_host(), on.get()->comm);
   const lattice_geometry& geometry = on.get()->geometry;
   require_source(from, geometry.global());
   if (from.kind == source_kind::gaussian)

@@ -153,10 +153,62 @@ std::shared_ptr<gauge_field::state> links_of(const lattice& on, std::span<const 
   std::string remark;
   gauge_configuration links =
       import_links(here.geometry, array.get(), places_of(layout), here.comm, phases_of(layout), &remark);
-  return std::make_shared<gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)), remark);
+  return std::make_shared<gauge_field::state>(on, std::make_shared<const gauge_configuration>(std::move(links)),
+                                              remark);
 }
 
 }  // namespace
+
+gauge_field::state::state(const lattice& on_, std::shared_ptr<const gauge_configuration> links,
+                          std::string remark_on_them)
+    : on(on_), remark(std::move(remark_on_them)), host_(std::move(links)) {}
+
+gauge_field::state::~state() {
+  if (!gpu_) return;
+  const auto turn = turn_on(on, device::gpu);
+  gpu_.reset();
+}
+
+std::shared_ptr<const gauge_configuration> gauge_field::state::on_host() {
+  {
+    const std::lock_guard one_looks(busy_);
+    if (host_) return host_;
+  }
+  const auto this_turn = turn_on(on, device::gpu);
+  const std::lock_guard one_copies(busy_);
+  if (!host_) host_ = std::make_shared<const gauge_configuration>(gpu_->exported());
+  return host_;
+}
+
+void gauge_field::state::move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them) {
+  if (gpu_) {
+    const auto turn = turn_on(on, device::gpu);
+    gpu_.reset();
+  }
+  host_ = std::move(to);
+  remark = std::move(remark_on_them);
+  ++moves;
+}
+
+void gauge_field::state::move(std::unique_ptr<link_field> to) {
+  gpu_ = std::move(to);
+  host_.reset();
+  remark.clear();
+  ++moves;
+}
+
+void used_links::follow(const gauge_field& links, const library& there,
+                        const std::function<void(const link_field&)>& follow) {
+  require_same_lattice(on(), links.on(), "links");
+  const link_field* const on_gpu = links_on_gpu(links, there, on());
+  used_links now(links, user_, on_gpu != nullptr ? nullptr : links.get()->on_host());
+  follow(on_gpu != nullptr ? *on_gpu : *there.import_links(*now.links_));
+  *this = std::move(now);
+}
+
+const link_field* links_on_gpu(const gauge_field& links, const library& there, const lattice& on) {
+  return there.is_gpu() && links.on().get() == on.get() ? links.get()->on_gpu() : nullptr;
+}
 
 link_layout link_layout::dense(const coordinate& local, site_order order) {
   const auto dense = dense_layout(
@@ -179,7 +231,7 @@ gauge_field gauge_field::read(const lattice& on, const std::string& file) {
     loaded_gauge loaded = read_gauge(file, here.geometry, here.comm, {.drifted = true});
     const std::string remark = take_back_drift(loaded.links, loaded.header, here.comm);
     return gauge_field(
-        on, std::make_shared<state>(std::make_shared<const gauge_configuration>(std::move(loaded.links)), remark));
+        on, std::make_shared<state>(on, std::make_shared<const gauge_configuration>(std::move(loaded.links)), remark));
   });
 }
 
@@ -188,7 +240,7 @@ namespace {
 template <class Real>
 void move_to(const gauge_field& handle, std::span<const Real> numbers, const link_layout& layout) {
   const auto made = links_of(handle.on(), numbers, layout);
-  handle.get()->move(made->links, made->remark);
+  handle.get()->move(made->on_host(), made->remark);
 }
 
 void require_sweeps(const heatbath_options& options) {
@@ -213,14 +265,19 @@ void gauge_field::heatbath(const heatbath_options& options) {
   guarded(lattice_, [&] {
     require_sweeps(options);
     const auto turn = turn_on(lattice_, options.device);
-    const auto moving = open_device(lattice_, options.device)->import_links(*state_->links);
+    const bool is_there = options.device == device::gpu && state_->on_gpu() != nullptr;
+    auto moving =
+        is_there ? state_->on_gpu()->copy() : open_device(lattice_, options.device)->import_links(*state_->on_host());
     for (int n = 0; n < options.sweeps; ++n) {
       moving->combined_sweep({.beta = options.beta, .anisotropy = options.anisotropy},
                              {.heatbath = options.heatbaths, .overrelaxation = options.overrelaxations}, options.seed,
                              options.first + static_cast<std::uint64_t>(n));
       stops_of_call::ask();
     }
-    state_->move(std::make_shared<const gauge_configuration>(moving->take()), {});
+    if (options.device == device::gpu)
+      state_->move(std::move(moving));
+    else
+      state_->move(std::make_shared<const gauge_configuration>(moving->take()), {});
   });
 }
 std::int64_t gauge_field::moves() const { return state_->moves; }
@@ -236,24 +293,28 @@ void gauge_field::write(const std::string& file, bool replace) const {
     gauge_write_options options;
     options.existing = replace ? existing_file::replace : existing_file::keep;
     options.plaquette = plaquette();
-    write_ildg(file, *state_->links, lattice_.get()->comm, options);
+    write_ildg(file, *state_->on_host(), lattice_.get()->comm, options);
   });
 }
 void gauge_field::copy_to(std::span<double> numbers, const link_layout& layout) const {
-  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->links, layout); });
+  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->on_host(), layout); });
 }
 void gauge_field::copy_to(std::span<float> numbers, const link_layout& layout) const {
-  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->links, layout); });
+  guarded(lattice_, [&] { copy_links(lattice_, numbers, *state_->on_host(), layout); });
 }
 const std::string& gauge_field::remark() const { return state_->remark; }
 double gauge_field::plaquette() const {
-  return guarded(lattice_, [&] { return cpu::average_plaquette(*state_->links, lattice_.get()->comm); });
+  return guarded(lattice_, [&] {
+    if (state_->on_gpu() == nullptr) return cpu::average_plaquette(*state_->on_host(), lattice_.get()->comm);
+    const auto turn = turn_on(lattice_, device::gpu);
+    return state_->on_gpu()->measure().average;
+  });
 }
 
 namespace {
 
 gauge_field field_of(const lattice& on, gauge_configuration links) {
-  return {on, std::make_shared<gauge_field::state>(std::make_shared<const gauge_configuration>(std::move(links)))};
+  return {on, std::make_shared<gauge_field::state>(on, std::make_shared<const gauge_configuration>(std::move(links)))};
 }
 
 gauge_configuration smeared(const gauge_configuration& links, const link_smearing& how, const communicator& comm) {
@@ -277,7 +338,7 @@ gauge_configuration smeared(const gauge_configuration& links, const link_smearin
 gauge_field gauge_field::smeared(const link_smearing& how) const {
   return guarded(lattice_, [&] {
     const stops_of_call::part part("smearing");
-    return field_of(lattice_, v1::smeared(*state_->links, how, lattice_.get()->comm));
+    return field_of(lattice_, v1::smeared(*state_->on_host(), how, lattice_.get()->comm));
   });
 }
 
@@ -300,7 +361,7 @@ class told_flow : public cpu::gradient_flow {
 
 flow_result gauge_field::flow(double time, double step) const {
   return guarded(lattice_, [&] {
-    told_flow flow(*state_->links, lattice_.get()->comm);
+    told_flow flow(*state_->on_host(), lattice_.get()->comm);
     const stops_of_call::part part("gradient flow", flow_steps(0.0, time, step));
     const auto history = flow_history(flow, time, step);
     flow_result result{.links = field_of(lattice_, flow.links())};
@@ -318,7 +379,7 @@ fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int 
   return guarded(lattice_, [&] {
     const stops_of_call::part part("gauge fixing", sweep_limit);
     const cpu::fixed_gauge found = cpu::gauge_fixed(
-        *state_->links,
+        *state_->on_host(),
         condition == gauge_condition::landau ? plaquette::gauge_condition::landau : plaquette::gauge_condition::coulomb,
         {.tolerance = tolerance, .sweep_limit = sweep_limit}, lattice_.get()->comm);
     fixed_gauge result{field_of(lattice_, found.links), found.quality.functional, found.quality.theta, found.sweeps,

@@ -249,7 +249,7 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     const stopwatch watch;
     auto s = std::make_shared<overlap_solver::state>(used_links(links, "this overlap solver"), options);
     const auto turn = turn_on(links.on(), options.device);
-    s->solver = open_device(links.on(), options.device)->make_overlap_solver(links.get()->links, settings_of(options));
+    s->solver = open_device(links.on(), options.device)->make_overlap_solver(s->links.pointer(), settings_of(options));
     s->has_given_kernel = !given.kernel.values.empty();
     s->h = s->has_given_kernel ? given_kernel_modes(*s, given.kernel) : sought_kernel_modes(*s);
     stops_of_call::leave();

@@ -237,7 +237,7 @@ propagator own_solver::solve(const source& from, const api::rule& wanted) {
       throw error(code::unusable_input, "source: a Gaussian one needs smearing_links here");
     if (from.smearing_links) require_same_lattice(on, from.smearing_links->on(), "source");
     const gauge_configuration none(geometry);
-    const gauge_configuration& hops = from.smearing_links ? *from.smearing_links->get()->links : none;
+    const gauge_configuration& hops = from.smearing_links ? *from.smearing_links->get()->on_host() : none;
     fields b, x(spin_colours, spinor_configuration(geometry));
     for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, hops, on.get()->comm));
     solve_report report = state_->solve(x, b, wanted);

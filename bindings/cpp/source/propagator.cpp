@@ -189,7 +189,7 @@ propagator propagator::smeared_sink(const gauge_field& links, double radius, int
     require_same_lattice(state_->on, links.on(), "smeared sink");
     std::vector<spinor_configuration> smeared;
     for (const spinor_configuration& column : state_->columns())
-      smeared.push_back(cpu::gaussian_smeared(column, *links.get()->links, radius, steps, state_->on.get()->comm));
+      smeared.push_back(cpu::gaussian_smeared(column, *links.get()->on_host(), radius, steps, state_->on.get()->comm));
     return propagator(
         state(state_->on, state_->from, state_->report, std::move(smeared)).of_source(state_->source_is_known));
   });

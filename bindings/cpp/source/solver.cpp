@@ -298,7 +298,7 @@ namespace {
 
 fields sources_of(const source& from, const used_links& links) {
   if (from.smearing_links) require_same_lattice(links.on(), from.smearing_links->on(), "source");
-  const gauge_configuration& hops = from.smearing_links ? *from.smearing_links->get()->links : *links;
+  const gauge_configuration& hops = from.smearing_links ? *from.smearing_links->get()->on_host() : *links;
   fields b;
   for (int n = 0; n < spin_colours; ++n) b.push_back(make_source(from, n, hops, links.on().get()->comm));
   return b;
@@ -441,9 +441,8 @@ void solver::follow(const gauge_field& links) {
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on(state_->links.on(), state_->where);
     stops_of_call::keep_results();  // half of a move would leave a solver of no links
-    state_->links.follow(links, [&](const gauge_configuration& now) {
-      state_->batches->of_vectors().follow(*state_->library->import_links(now));
-    });
+    state_->links.follow(links, *state_->library,
+                         [&](const link_field& now) { state_->batches->of_vectors().follow(now); });
   });
 }
 
@@ -471,7 +470,7 @@ solver make_krylov_solver(const gauge_field& links, const action& quarks, const 
     const auto turn = turn_on(links.on(), options.device);
     s->library = open_device(links.on(), options.device);
     s->batches = std::make_unique<batches_of<plaquette::propagator_solver>>(
-        s->library->make_propagator_solver(links.get()->links, settings), links.on().get()->geometry);
+        s->library->make_propagator_solver(s->links.pointer(), settings), links.on().get()->geometry);
     s->setup_seconds = watch.seconds();
     return solver(std::move(s));
   });
@@ -512,7 +511,7 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
                                                      : plaquette::precision::single;
     const stops_of_call::part setup("multigrid setup");
     const multigrid_parameters parameters = parameters_of(options, *library);
-    auto made = library->make_multigrid_solver(links.get()->links, settings);
+    auto made = library->make_multigrid_solver(s->links.pointer(), settings);
     made->set_up(parameters);
     if (options.tune.value_or(library->is_gpu())) made->tune({.columns = options.columns});
     s->batches = std::make_unique<batches_of<plaquette::multigrid_solver>>(std::move(made), links.on().get()->geometry);
@@ -547,11 +546,12 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
             settings_of(inner(quarks), plaquette::precision::double_, plaquette::precision::double_);
         settings.columns = 1;
         const auto turn = turn_on(links.on(), where);
+        used_links used(links, "this operator");
         auto library = open_device(links.on(), where);
-        auto made = library->make_propagator_solver(links.get()->links, settings);
+        auto made = library->make_propagator_solver(used.pointer(), settings);
         auto m = made->full_operator(false);
-        return std::make_shared<state>(used_links(links, "this operator"), where, std::move(made), std::move(m),
-                                       settings.action, std::move(library));
+        return std::make_shared<state>(std::move(used), where, std::move(made), std::move(m), settings.action,
+                                       std::move(library));
       })) {}
 
 void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
@@ -593,11 +593,10 @@ void dirac_operator::follow(const gauge_field& links) {
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on_vectors(state_->links.on(), state_->where);
     stops_of_call::keep_results();  // as of solvers
-    state_->links.follow(links, [&](const gauge_configuration& now) {
-      const auto on_device = state_->library->import_links(now);
-      state_->solver->follow(*on_device);
+    state_->links.follow(links, *state_->library, [&](const link_field& now) {
+      state_->solver->follow(now);
       for (const auto& m : state_->of_vectors)
-        if (m) m->follow(*on_device);
+        if (m) m->follow(now);
     });
   });
 }

@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -35,8 +36,9 @@
 #include "plaquette/plaquette.hpp"
 
 namespace plaquette {
-class library;  // common/solvers/library.hpp
-}
+class library;     // common/solvers/library.hpp
+class link_field;  // common/solvers/link_field.hpp
+}  // namespace plaquette
 
 namespace plaquette::api {
 inline namespace v1 {
@@ -67,14 +69,18 @@ auto guarded(Work&& work) {
 /// Throws error(unusable_input) on a lattice with reproducible sums, for what has none.
 void require_any_sums(const lattice& on, const char* what);
 
+/// Keeps calls of other threads off a device for as long as it lives. In a turn there may be another one: the last
+/// handle of an object of a device may go in any call.
+using device_turn = std::unique_lock<std::recursive_mutex>;
+
 struct lattice::state {
   communicator comm;
   lattice_geometry geometry;
   int threads;
   bool reproducible;
-  std::mutex gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
+  device_turn::mutex_type gpu_mutex{};  ///< of the queue of the GPU, and of the pointer below
   std::shared_ptr<const library> gpu{};
-  std::mutex cpu_mutex{};  ///< of vectors on the CPU, and of the pointer below
+  device_turn::mutex_type cpu_mutex{};  ///< of vectors on the CPU, and of the pointer below
   std::shared_ptr<const library> cpu{};
 };
 
@@ -125,51 +131,75 @@ auto guarded(const lattice& on, Work&& work) {
 /// Throws error(unusable_input) unless both are on lattices with the same extents and grid.
 void require_same_lattice(const lattice& a, const lattice& b, const char* what);
 
+/// Links of a caller: on the host, on the GPU where they moved, or on both.
 struct gauge_field::state {
-  std::shared_ptr<const gauge_configuration> links;
-  std::string remark{};
+  state(const lattice& on_, std::shared_ptr<const gauge_configuration> links, std::string remark_on_them = {});
+  ~state();
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  /// Returns them on the host, ghosts filled. If they moved on the GPU, the first call after that copies them.
+  /// Collective.
+  std::shared_ptr<const gauge_configuration> on_host();
+  /// Returns them on the GPU, if they moved there; else null. For one who has the turn on it.
+  link_field* on_gpu() const { return gpu_.get(); }
+
+  void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them);
+  /// Takes links of the GPU. For one who has the turn on it.
+  void move(std::unique_ptr<link_field> to);
+
+  lattice on;
+  std::string remark;
   std::int64_t moves = 0;
 
-  void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them) {
-    links = std::move(to);
-    remark = std::move(remark_on_them);
-    ++moves;
-  }
+ private:
+  std::mutex busy_{};  ///< of the pointer below
+  std::shared_ptr<const gauge_configuration> host_;
+  std::unique_ptr<link_field> gpu_{};
 };
 
 /// Links that an object was made of, as they were then.
 class used_links {
  public:
+  /// Has them on the host, too. Collective.
   /// \param user  "this solver"
-  used_links(gauge_field links, const char* user)
-      : handle_(std::move(links)), user_(user), links_(handle_.get()->links), moves_(handle_.get()->moves) {}
+  used_links(const gauge_field& links, const char* user) : used_links(links, user, links.get()->on_host()) {}
 
   const gauge_field& handle() const { return handle_; }
   const lattice& on() const { return handle_.on(); }
-  const std::shared_ptr<const gauge_configuration>& pointer() const { return links_; }
-  const gauge_configuration& operator*() const { return *links_; }
+  /// Returns them on the host, for a judge and for what the host makes. If they are on the GPU alone, the first call
+  /// copies them. Collective.
+  std::shared_ptr<const gauge_configuration> pointer() const {
+    if (links_) return links_;
+    require_current();
+    return handle_.get()->on_host();
+  }
+  /// Does the same; good until the links move.
+  const gauge_configuration& operator*() const { return *pointer(); }
   /// Throws error(unusable_input) if the links have moved since.
   void require_current() const {
-    if (handle_.get()->links != links_)
+    if (handle_.get()->moves != moves_)
       throw error(code::unusable_input, std::string(user_) + " follows move " + std::to_string(moves_) +
                                             " of its links, which have made " + std::to_string(handle_.get()->moves) +
                                             ": call follow(links) first, or make another one of them");
   }
-  /// Takes these links as they are now, by what `follow` does with them on the device.
-  template <class Follow>
-  void follow(const gauge_field& links, Follow&& follow) {
-    require_same_lattice(on(), links.on(), "links");
-    used_links now(links, user_);
-    follow(*now);
-    *this = std::move(now);
-  }
+  /// Takes these links as they are now, by what `follow` does with them on the device of a library. Links that moved on
+  /// its GPU stay there; others are copied. For one who has the turn on the device.
+  void follow(const gauge_field& links, const library& there, const std::function<void(const link_field&)>& follow);
 
  private:
+  used_links(const gauge_field& links, const char* user, std::shared_ptr<const gauge_configuration> on_host)
+      : handle_(links), user_(user), links_(std::move(on_host)), moves_(links.get()->moves) {}
+
   gauge_field handle_;
   const char* user_;
-  std::shared_ptr<const gauge_configuration> links_;
+  std::shared_ptr<const gauge_configuration> links_;  ///< none if they are on the GPU alone
   std::int64_t moves_;
 };
+
+/// Returns links where they moved: on the GPU of this library, which is of the lattice `on`; else null. Another lattice
+/// has another queue, even if it looks the same. For one who has the turn on the device.
+const link_field* links_on_gpu(const gauge_field& links, const library& there, const lattice& on);
 
 /// Columns of a propagator where a solver left them. The host gets its own when it first needs them.
 class solution_columns {

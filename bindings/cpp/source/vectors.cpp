@@ -63,8 +63,8 @@ auto on_vectors(const vectors::state& of, Work&& work) {
 
 }  // namespace
 
-std::unique_lock<std::mutex> turn_on_vectors(const lattice& on, device which) {
-  return std::unique_lock(which == device::gpu ? on.get()->gpu_mutex : on.get()->cpu_mutex);
+device_turn turn_on_vectors(const lattice& on, device which) {
+  return device_turn(which == device::gpu ? on.get()->gpu_mutex : on.get()->cpu_mutex);
 }
 
 vectors::state::state(const lattice& on_, const vectors_options& options_) : on(on_), options(options_) {

@@ -45,7 +45,7 @@ struct vectors::state {
 };
 
 /// Returns what keeps other calls on vectors of a device off for as long as it lives. Solves on the CPU do not need it.
-std::unique_lock<std::mutex> turn_on_vectors(const lattice& on, device which);
+device_turn turn_on_vectors(const lattice& on, device which);
 
 /// Copies columns to fields of the host.
 std::vector<spinor_configuration> fields_of(const vectors::state& from);
