@@ -89,14 +89,20 @@ const Links& links_behind(const link_field& handle, const lattice_geometry& geom
 /// What was made from links and the moves that it has followed.
 class followed_links {
  public:
+  /// Says that what was made of earlier links changes from here on. Until `note` it follows no links.
+  void begin() { is_half_moved_ = true; }
   /// Notes that these links were followed, as they are now.
   void note(const link_field& links) {
     count_ = links.move_count();
     followed_ = *count_;
+    is_half_moved_ = false;
   }
-  /// Throws input_error if the links have moved since.
+  /// Throws input_error if the links have moved since, or if a follow has failed halfway.
   /// \param whose  "this operator"
   void require_current(const std::string& whose) const {
+    if (is_half_moved_)
+      throw input_error(whose + " follows no links, since its last follow failed halfway: call follow(links) with " +
+                        "links that it can follow");
     if (count_ != nullptr && *count_ != followed_)
       throw input_error(whose + " follows move " + std::to_string(followed_) + " of its links, which have made " +
                         std::to_string(*count_) + ": call follow(links) first");
@@ -105,6 +111,7 @@ class followed_links {
  private:
   std::shared_ptr<const std::int64_t> count_{};
   std::int64_t followed_ = 0;
+  bool is_half_moved_ = false;
 };
 
 }  // namespace plaquette

@@ -158,8 +158,11 @@ class multigrid_operators {
   bool has_first_links() const { return !copy_; }
 
   /// Takes other links. Throws input_error if they lie so far from SU(3) that the stored rows would lose digits.
-  void follow(const gauge& u) {
+  /// \param begin  is called after these links were not refused, and before anything changes
+  template <class Begin>
+  void follow(const gauge& u, const Begin& begin) {
     require_as_near_to_su3(u);
+    begin();
     if (action_.has_clover()) {
       if (!diagonal_) {
         diagonal_.emplace(Backend::blocks_behind(full_->diagonal(), context_));

@@ -180,7 +180,8 @@ class multigrid_solver_of final : public multigrid_solver {
   /// A recorded cycle stays: it reads the operators' memory, the null vectors and the coarse operators.
   void follow_checked(const link_field& handle) override {
     operators_.follow(
-        links_behind<typename multigrid_operators<Backend>::gauge>(handle, context_.geometry(), "a solver"));
+        links_behind<typename multigrid_operators<Backend>::gauge>(handle, context_.geometry(), "a solver"),
+        [this] { begin_to_follow(); });
     hierarchy_.forget_domains();
   }
 

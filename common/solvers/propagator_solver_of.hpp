@@ -247,6 +247,7 @@ class propagator_solver_of final : public propagator_solver {
   void follow_checked(const link_field& handle) override {
     const gauge& u = links_behind<gauge>(handle, context_.geometry(), "a solver");
     const bool has_other_operator = static_cast<const void*>(full_.get()) != static_cast<const void*>(inner_.get());
+    begin_to_follow();
     if (settings_.action.has_clover()) {
       if (!diagonal_) {
         diagonal_.emplace(Backend::make_blocks(context_));

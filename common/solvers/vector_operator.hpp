@@ -40,13 +40,18 @@ class vector_operator : public library_part {
 
   virtual const vector_operator_settings& settings() const = 0;
   /// Takes the links as they are now, in the memory of those before. Collective. Throws input_error for links of
-  /// another library or lattice.
+  /// another library or lattice; it then stays as it was. Throws input_error, too, for links whose A is singular: then
+  /// `apply` does so until a follow succeeds.
   void follow(const link_field& links);
   /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, or if mu is
   /// neither one number nor one a column. The two vectors are different ones of one shape, on all or on even sites.
   /// They are of this operator's library and precision; others are refused by the same error.
   /// \param y  is not read
   void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
+
+ protected:
+  /// Says that this operator changes from here on, in a follow.
+  void begin_to_follow() { followed_.begin(); }
 
  private:
   virtual void follow_checked(const link_field& links) = 0;

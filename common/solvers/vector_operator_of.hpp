@@ -38,7 +38,9 @@ class vector_operator_of final : public vector_operator {
  private:
   void follow_checked(const link_field& handle) override {
     using gauge = typename full_type::links_type;
-    full_->follow(links_behind<gauge>(handle, full_->hopping().get_context().geometry(), "an operator"));
+    const gauge& u = links_behind<gauge>(handle, full_->hopping().get_context().geometry(), "an operator");
+    begin_to_follow();
+    full_->follow(u);
   }
   void apply_checked(vectors& y, const vectors& x, const operator_form& form) const override {
     field& out = field_of<field>(y);

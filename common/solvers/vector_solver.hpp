@@ -34,7 +34,8 @@ class vector_solver : public library_part {
  public:
   /// Takes the links as they are now, in the memory of those before: what was recorded or tuned still holds. From then
   /// on each solve throws input_error if they have moved since. Sources and solutions stay as they are. Collective.
-  /// Throws input_error for links of another library or lattice, and if this solver cannot follow.
+  /// Throws input_error for links of another library or lattice, and if this solver cannot follow; it then stays as it
+  /// was. Throws input_error, too, for links whose A is singular: then each solve does so until a follow succeeds.
   void follow(const link_field& links);
 
   /// Solves all columns from a zero guess. The report's true residuals are recomputed with the operator of the system;
@@ -49,8 +50,11 @@ class vector_solver : public library_part {
  protected:
   ~vector_solver() = default;
 
-  /// Throws input_error if the links that were followed have moved since.
+  /// Throws input_error if the links that were followed have moved since, or if a follow has failed halfway.
   void require_current_links() const { followed_.require_current("this solver"); }
+
+  /// Says that this solver changes from here on, in a follow. Before that it may throw and stay as it was.
+  void begin_to_follow() { followed_.begin(); }
 
  private:
   virtual void follow_checked(const link_field& links);

@@ -3,6 +3,7 @@
 /// Vectors that callers in C++ have on a device: against arrays of the host, and against solves from such arrays.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -463,6 +464,43 @@ TEST_F(LinksOfCallers, ThatMovedSmearSources) {
   from.smearing_links = plq::gauge_field(lattice, out, plq::link_layout::dense(extents_of_test));
   same.fill(from);
   EXPECT_EQ(array_of(b), array_of(same));
+}
+
+/// With U_y = diag(i^x, (-i)^x, 1), and 1 in other directions, each plaquette of the plane xy is diag(i, -i, 1), so C
+/// has the eigenvalues -1/2, 0, 1/2 of c_SW = 1. All of it is exact: A = 4 + m + C of m = -3.5 is singular to the last
+/// bit.
+TEST_F(LinksOfCallers, ThatCannotBeFollowedLeaveASentence) {
+  constexpr plq::action singular{.mass = -3.5, .csw = 1.0};
+  const plq::gauge_field links = links_on(lattice);
+  array flux(72 * volume_of_test);
+  for (std::size_t k = 0; k < flux.size(); ++k) flux[k] = k % 18 % 8 == 0 ? 1.0 : 0.0;
+  for (std::size_t site = 0; site < volume_of_test; ++site) {
+    constexpr std::array<double, 4> re{1.0, 0.0, -1.0, 0.0}, im{0.0, 1.0, 0.0, -1.0};
+    double* const u_y = &flux[72 * site + 18];
+    u_y[0] = u_y[8] = re[site % 4];
+    u_y[1] = im[site % 4], u_y[9] = -im[site % 4];
+  }
+  const plq::gauge_field of_flux(lattice, flux, plq::link_layout::dense(extents_of_test));
+  plq::solver solver = plq::make_krylov_solver(links, singular, {.device = where});
+  plq::dirac_operator m(links, singular, where);
+  plq::vectors b(lattice, {.device = where, .columns = 1}), y(lattice, b.options());
+  b.fill_random(fresh_seed());
+  m.apply_vectors(y, b);
+  const array first = array_of(y), in = random_array(1, 3);
+  array out(column_reals), again(column_reals);
+  m.apply(out, in, dense());
+  expect_refused("singular", [&] { solver.follow(of_flux); });
+  expect_refused("singular", [&] { m.follow(of_flux); });
+  expect_refused("failed halfway", [&] { solver.solve({}); });
+  expect_refused("failed halfway", [&] { solver.solve_vectors(b); });
+  expect_refused("failed halfway", [&] { m.apply(again, in, dense()); });
+  expect_refused("failed halfway", [&] { m.apply_vectors(y, b); });
+  solver.follow(links);
+  m.follow(links);
+  m.apply_vectors(y, b);
+  EXPECT_EQ(array_of(y), first);
+  m.apply(again, in, dense());
+  EXPECT_EQ(again, out);
 }
 
 TEST_F(VectorsOfCallers, OfOthersAreRefused) {

@@ -656,6 +656,54 @@ TEST_P(library_test, LinksMoveAndAreFollowedWhereTheyAre) {
   EXPECT_TRUE(have_same_bits(moving->exported(), expected));
 }
 
+/// A = 4 + m + C is 0 on links of 1 if m = -4, which is known after half of the work is done.
+TEST_P(library_test, AFollowThatFailsHalfwayLeavesNothingToSolveWith) {
+  const std::string sentence = "follows no links, since its last follow failed halfway: call follow(links)";
+  const fermion_action singular = fermion_action::isotropic(-4.0, 1.0);
+  const auto good = on->import_links(*links), unit = on->make_links({}, 1);
+  const auto longer = open(GetParam(), {4, 6, 2, 12});
+  const auto of_longer = longer->make_links({}, 1);
+  const vectors x = drawn_vectors({});
+  const auto expect_same = [](vectors found, const vectors& wanted) {
+    found.add(-1.0, wanted);
+    for (const double square : found.norm2()) EXPECT_EQ(square, 0.0);
+  };
+
+  const auto a = on->make_vector_operator(links, {.action = singular});
+  vectors y = poisoned(x.shape()), wanted = x.like();
+  a->apply(wanted, x);
+  EXPECT_THAT(message_of([&] { a->follow(*of_longer); }), HasSubstr("links on a lattice"));
+  a->apply(y, x);
+  expect_same(std::move(y), wanted);
+  EXPECT_THAT(message_of([&] { a->follow(*unit); }), HasSubstr("singular"));
+  y = poisoned(x.shape());
+  EXPECT_THAT(message_of([&] { a->apply(y, x); }), HasSubstr("this operator " + sentence));
+  a->follow(*good);
+  a->apply(y, x);
+  expect_same(std::move(y), wanted);
+
+  propagator_settings settings = settings_of(singular, precision::double_, precision::double_);
+  settings.columns = 1;
+  const stopping_rule few{.tolerance = 1e-10, .limit = 5};
+  const auto solver = on->make_propagator_solver(links, settings);
+  vectors first = solver->solve(x, few).x;
+  EXPECT_THAT(message_of([&] { solver->follow(*of_longer); }), HasSubstr("links on a lattice"));
+  expect_same(solver->solve(x, few).x, first);
+  EXPECT_THAT(message_of([&] { solver->follow(*unit); }), HasSubstr("singular"));
+  for (const auto& work : std::vector<std::function<void()>>{
+           [&] { solver->solve(x, few); }, [&] { solver->solve(few); }, [&] { solver->make_sources({}, {0}); }})
+    EXPECT_THAT(message_of(work), HasSubstr("this solver " + sentence));
+  solver->follow(*good);
+  expect_same(solver->solve(x, few).x, first);
+
+  const auto by_multigrid = on->make_multigrid_solver(links, {.action = singular});
+  EXPECT_THAT(message_of([&] { by_multigrid->follow(*unit); }), HasSubstr("singular"));
+  EXPECT_THAT(message_of([&] { by_multigrid->make_sources({}, {0}, {1.0, 0.0}); }),
+              HasSubstr("this solver " + sentence));
+  by_multigrid->follow(*good);
+  by_multigrid->make_sources({}, {0}, {1.0, 0.0});
+}
+
 /// Solves by multigrid on links that move, in one set of precisions and with one relaxation.
 struct multigrid_case {
   std::string what;

@@ -531,6 +531,15 @@ struct dirac_operator::state {
   std::shared_ptr<const plaquette::library> library;
   std::array<std::unique_ptr<vector_operator>, 3> of_vectors{};  ///< of each precision, made at the first use
   std::mutex busy{};
+  bool is_half_moved = false;  ///< a follow has failed after some of these had followed
+
+  void require_current() const {
+    if (is_half_moved)
+      throw error(code::unusable_input,
+                  "this operator follows no links, since its last follow failed halfway: call follow(links) with links "
+                  "that it can follow");
+    links.require_current();
+  }
 
   ~state() {
     const auto turn = turn_on(links.on(), where);
@@ -557,7 +566,7 @@ dirac_operator::dirac_operator(const gauge_field& links, const action& quarks, d
 void dirac_operator::apply(std::span<double> out, std::span<const double> in, const spinor_layout& layout,
                            bool dagger) const {
   guarded(state_->links.on(), [&] {
-    state_->links.require_current();
+    state_->require_current();
     const lattice& on = state_->links.on();
     array_on_host<const double> from(in, layout.memory, on, spinor_reals, "operator's input", state_->where);
     array_on_host<double> to(out, layout.memory, on, spinor_reals, "operator's output", state_->where);
@@ -576,7 +585,7 @@ void dirac_operator::apply(std::span<double> out, std::span<const double> in, co
 
 void dirac_operator::apply_vectors(vectors& y, const vectors& x, const operator_form& form) const {
   guarded(state_->links.on(), [&] {
-    state_->links.require_current();
+    state_->require_current();
     const auto numbers = inner(x.options().precision);
     const std::lock_guard one_at_a_time(state_->busy);
     const auto turn = turn_on_vectors(state_->links.on(), state_->where);
@@ -594,9 +603,11 @@ void dirac_operator::follow(const gauge_field& links) {
     const auto turn = turn_on_vectors(state_->links.on(), state_->where);
     stops_of_call::keep_results();  // as of solvers
     state_->links.follow(links, *state_->library, [&](const link_field& now) {
+      state_->is_half_moved = true;
       state_->solver->follow(now);
       for (const auto& m : state_->of_vectors)
         if (m) m->follow(now);
+      state_->is_half_moved = false;
     });
   });
 }
