@@ -19,6 +19,12 @@ void require_count(std::size_t numbers, int columns, const std::string& name) {
                       " columns, found " + std::to_string(numbers));
 }
 
+void require_component(const source_component& component) {
+  if (component.spin < 0 || component.spin >= spins || component.colour < 0 || component.colour >= colours)
+    throw input_error("a source of vectors: expected spins 0 to 3 and colours 0 to 2, found " +
+                      std::to_string(component.spin) + " and " + std::to_string(component.colour));
+}
+
 }  // namespace
 
 std::string to_string(const vectors_shape& shape) {
@@ -83,10 +89,23 @@ void vectors::make_source(int column, const source_description& source, source_c
   require_source_on(source, geometry().global());
   if (source.kind == source_kind::gaussian)
     throw input_error("a source of vectors: expected a point or a wall, found a Gaussian, which needs links");
-  if (component.spin < 0 || component.spin >= spins || component.colour < 0 || component.colour >= colours)
-    throw input_error("a source of vectors: expected spins 0 to 3 and colours 0 to 2, found " +
-                      std::to_string(component.spin) + " and " + std::to_string(component.colour));
+  require_component(component);
   body().make_source(column, source, component);
+}
+void vectors::make_source(int column, const source_description& source, source_component component,
+                          const link_field& links) {
+  require_column(column, 1, "a source");
+  require_source_on(source, geometry().global());
+  require_component(component);
+  body().make_source(column, source, component, links);
+}
+void vectors::make_noise(int column, const noise_description& noise, source_component component) {
+  require_column(column, 1, "noise");
+  if (noise.time < 0 || noise.time >= geometry().global()[3])
+    throw input_error("noise: expected a time from 0 to " + std::to_string(geometry().global()[3] - 1) + ", found " +
+                      std::to_string(noise.time));
+  require_component(component);
+  body().make_noise(column, noise, component);
 }
 
 void vectors::zero() { body().clear(); }

@@ -22,7 +22,9 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/lattice/spinor_array.hpp"
+#include "common/random/noise.hpp"
 #include "common/solvers/library_part.hpp"
+#include "common/solvers/link_field.hpp"
 #include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
@@ -70,6 +72,9 @@ class vectors_body {
   virtual void write(int first, const spinor_array<double>& to) const = 0;
   virtual void fill_random(std::uint64_t seed, std::uint64_t first_index) = 0;
   virtual void make_source(int column, const source_description& source, source_component component) = 0;
+  virtual void make_source(int column, const source_description& source, source_component component,
+                           const link_field& links) = 0;
+  virtual void make_noise(int column, const noise_description& noise, source_component component) = 0;
   virtual void clear() = 0;
   virtual void take(const vectors_body& u) = 0;
   virtual void take_columns(int to, const vectors_body& u, int from, int count) = 0;
@@ -119,6 +124,12 @@ class vectors {
   /// Makes a column this spin and colour of a point or of a wall. Throws input_error for a Gaussian source, which needs
   /// links, and for a source that does not fit on the lattice.
   void make_source(int column, const source_description& source, source_component component);
+  /// Makes it any source; a Gaussian one is covariant under gauge transformations of these links. Throws input_error,
+  /// too, for links of another library or lattice.
+  void make_source(int column, const source_description& source, source_component component, const link_field& links);
+  /// Makes a column noise in this spin and colour of a time slice, and 0 elsewhere: the same bits on any process grid
+  /// and device, but for the rotation to the basis. Throws input_error for a time that is not on the lattice.
+  void make_noise(int column, const noise_description& noise, source_component component);
 
   // Algebra.
 

@@ -41,12 +41,15 @@ auto with_numbers(precision p, Work&& work) {
 /// A backend whose fields can be filled with random numbers and sources. B names in addition
 ///
 /// - `random_spinor(field, column, seed, index, ctx)`, for a column of any precision;
-/// - `unsmeared_source(field, column, source, component, ctx)`, of a point or a wall.
+/// - `unsmeared_source(field, column, source, component, ctx)`, of a point or a wall;
+/// - `source_of_links(field, column, source, component, links, ctx)`, of any kind, for fields of all sites;
+/// - `noise_source(field, column, noise, component, ctx)`.
 template <class Backend>
 concept vectors_backend =
     backend<Backend> && requires(const typename Backend::context& ctx, typename Backend::template field<half>& x) {
       Backend::random_spinor(x, 0, std::uint64_t{1}, std::uint64_t{1}, ctx);
       Backend::unsmeared_source(x, 0, source_description{}, source_component{}, ctx);
+      Backend::noise_source(x, 0, noise_description{}, source_component{}, ctx);
     };
 
 /// The field behind vectors, whichever backend made them.
@@ -71,6 +74,7 @@ class vectors_of final : public vectors_in<typename Backend::template field<T>> 
   template <class U>
   using body_in = vectors_in<typename Backend::template field<U>>;
   using body_in<T>::field_;
+  using context = typename Backend::context;
 
  public:
   using field = typename Backend::template field<T>;
@@ -106,6 +110,20 @@ class vectors_of final : public vectors_in<typename Backend::template field<T>> 
 
   void make_source(int column, const source_description& source, source_component component) override {
     Backend::unsmeared_source(field_, column, source, component, field_.get_context());
+  }
+
+  void make_source(int column, const source_description& source, source_component component,
+                   const link_field& links) override {
+    using gauge = typename Backend::template wilson_clover<double>::links_type;
+    const context& ctx = field_.get_context();
+    const gauge& u = links_behind<gauge>(links, ctx.geometry(), "vectors");
+    if (is_full()) return Backend::source_of_links(field_, column, source, component, u, ctx);
+    field full = full_like(1), target = view(field_, column, 1);
+    Backend::source_of_links(full, 0, source, component, u, ctx);
+    copy(target, full.parity(parity()));
+  }
+  void make_noise(int column, const noise_description& noise, source_component component) override {
+    Backend::noise_source(field_, column, noise, component, field_.get_context());
   }
 
   void clear() override { zero(field_); }

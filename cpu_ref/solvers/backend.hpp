@@ -51,6 +51,17 @@ struct solver_backend {
                       : cpu::point_source(ctx.geometry(), source.position, of.spin, of.colour));
   }
 
+  template <class T>
+  static void source_of_links(field<T>& x, int column, const source_description& source, source_component of,
+                              const gauge_configuration& u, const context& ctx) {
+    import_column(x, column, cpu::make_source(source, of.spin, of.colour, u, ctx.comm()));
+  }
+  template <class T>
+  static void noise_source(field<T>& x, int column, const noise_description& noise, source_component of,
+                           const context& ctx) {
+    import_column(x, column, cpu::noise_source(ctx.geometry(), noise, of.spin, of.colour));
+  }
+
   static std::shared_ptr<gauge_configuration> copy_of_links(const gauge_configuration& u) {
     return std::make_shared<gauge_configuration>(u);
   }

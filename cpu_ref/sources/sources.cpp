@@ -18,6 +18,19 @@ spinor_configuration wall_source(const lattice_geometry& geometry, int time, int
   return source;
 }
 
+spinor_configuration noise_source(const lattice_geometry& geometry, const noise_description& noise, int spin,
+                                  int colour) {
+  spinor_configuration source(geometry);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate local = geometry.local_coordinate(site);
+    if (geometry.to_global(local)[3] == noise.time)
+      source(local)(spin, colour) =
+          noise_number(noise.kind, noise.seed, static_cast<std::uint64_t>(geometry.global_index(local)));
+  }
+  return source;
+}
+
 spinor_configuration make_source(const source_description& source, int spin, int colour,
                                  const gauge_configuration& links, const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();

@@ -6,6 +6,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
+#include "common/random/noise.hpp"
 
 namespace plaquette::cpu {
 
@@ -24,6 +25,10 @@ spinor_configuration point_source(const lattice_geometry& geometry, const coordi
 
 /// Returns the same at every site of time slice `time`.
 spinor_configuration wall_source(const lattice_geometry& geometry, int time, int spin, int colour);
+
+/// Returns a field where spin `spin` and colour `colour` of a time slice are noise, everything else 0.
+spinor_configuration noise_source(const lattice_geometry& geometry, const noise_description& noise, int spin,
+                                  int colour);
 
 /// Returns the source as described. Collective.
 /// \param links  with ghosts filled; a smeared source is covariant under their gauge transformations

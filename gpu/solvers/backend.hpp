@@ -60,6 +60,17 @@ struct solver_backend {
       gpu::point_source(x, column, source.position, of.spin, of.colour);
   }
 
+  template <class T>
+  static void source_of_links(field<T>& x, int column, const source_description& source, source_component of,
+                              const gauge_configuration& u, const context& ctx) {
+    make_source(x, column, source, of, u, ctx);
+  }
+  template <class T>
+  static void noise_source(field<T>& x, int column, const noise_description& noise, source_component of,
+                           const context&) {
+    gpu::noise_source(x, column, noise, of.spin, of.colour);
+  }
+
   static gauge_configuration copy_of_links(const gauge_configuration& u) { return copy_of(u); }
   static void assign_links(gauge_configuration& to, const gauge_configuration& u) { gpu::assign(to, u); }
   static clover_configuration make_blocks(const context& ctx) { return clover_configuration(ctx); }

@@ -34,6 +34,28 @@ struct set_component {
   }
 };
 
+/// One part of one column: noise in one component of the sites of a time slice.
+template <class T>
+struct set_noise {
+  spinor_pointer<T> to;
+  site_order order;
+  global_order whole;
+  int parity, column, component;
+  noise_description noise;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto i = static_cast<std::int32_t>(n);
+    const site_coordinate x = order.coordinate_of(parity, i);
+    complex<double> numbers[spinor_components] = {};
+    if (whole.coordinate_of(x).x[3] == noise.time) {
+      const complex<double> drawn = noise_number(noise.kind, noise.seed, whole.index(x));
+      PLAQUETTE_GPU_UNROLL
+      for (int k = 0; k < spinor_components; ++k) numbers[k] = k == component ? drawn : complex<double>{};
+    }
+    store_degrand_rossi(to, i, column, numbers);
+  }
+};
+
 template <class T>
 void fill(field<T>& x, int column, const coordinate& position, int spin, int colour) {
   require_column(x, column, "a source");
@@ -73,6 +95,16 @@ void wall_source(field<T>& x, int column, int time, int spin, int colour) {
   fill(x, column, {anywhere, anywhere, anywhere, time}, spin, colour);
 }
 
+template <class T>
+void noise_source(field<T>& x, int column, const noise_description& noise, int spin, int colour) {
+  require_column(x, column, "a source");
+  const context& ctx = x.get_context();
+  for (int part = 0; part < x.parts(); ++part)
+    for_each_index(ctx.queue(), ctx.order().sites,
+                   set_noise<T>{x.sites(part), ctx.order(), global_order(ctx.geometry()), x.parity_of_part(part),
+                                column, colours * spin + colour, noise});
+}
+
 void make_sources(field<double>& x, const source_description& source, int first, const gauge_configuration& links) {
   require_source_on(source, x.get_context().geometry().global());
   for (int column = 0; column < x.columns(); ++column)
@@ -95,5 +127,8 @@ template void point_source(field<half>&, int, const coordinate&, int, int);
 template void wall_source(field<double>&, int, int, int, int);
 template void wall_source(field<float>&, int, int, int, int);
 template void wall_source(field<half>&, int, int, int, int);
+template void noise_source(field<double>&, int, const noise_description&, int, int);
+template void noise_source(field<float>&, int, const noise_description&, int, int);
+template void noise_source(field<half>&, int, const noise_description&, int, int);
 
 }  // namespace plaquette::gpu

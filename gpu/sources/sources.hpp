@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/lattice/source_description.hpp"
+#include "common/random/noise.hpp"
 #include "gpu/fields/field.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 
@@ -18,6 +19,10 @@ void point_source(field<T>& x, int column, const coordinate& position, int spin,
 /// Does the same at every site of time slice `time`.
 template <class T>
 void wall_source(field<T>& x, int column, int time, int spin, int colour);
+
+/// Makes a field where spin `spin` and colour `colour` of a time slice are noise, everything else of the column 0.
+template <class T>
+void noise_source(field<T>& x, int column, const noise_description& noise, int spin, int colour);
 
 /// Makes the sources as described: every column of x becomes the source of its component, column c that of propagator
 /// column first + c (`component_of_column`). Smeared sources are for fields of all sites.

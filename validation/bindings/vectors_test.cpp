@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "common/lattice/conversion_counts.hpp"
+#include "common/random/random_stream.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
+#include "cpu_ref/sources/sources.hpp"
 #include "plaquette/plaquette.hpp"
 
 namespace plaquette {
@@ -451,6 +453,71 @@ TEST_F(LinksOfCallers, OfATwinLatticeAreFollowed) {
   plq::solver solver = plq::make_krylov_solver(links_on(lattice), quarks, {.device = where});
   solver.follow(links);
   EXPECT_EQ(solver.solve({}).pion(), plq::make_krylov_solver(links, quarks, {.device = where}).solve({}).pion());
+}
+
+/// Noise, random numbers and smeared points are made by kernels on a GPU, not on the host and copied.
+TEST_F(VectorsOfCallers, AreFilledWhereTheyAre) {
+  constexpr int columns = 3, first = 10;
+  const std::int64_t of_host = where == plq::device::gpu ? 0 : columns;
+  plq::gauge_field links = links_on(lattice);
+  const gauge_configuration on_host = [&] {
+    array out(72 * volume_of_test);
+    links.copy_to(out, plq::link_layout::dense(extents_of_test));
+    gauge_configuration u{lattice_geometry(extents_of_test)};
+    for (std::size_t k = 0; k < out.size(); k += 2) {
+      const auto site = static_cast<std::int64_t>(k / 72);
+      u(coordinate_of(site, extents_of_test))[k / 18 % 4](static_cast<int>(k / 6 % 3), static_cast<int>(k / 2 % 3)) = {
+          out[k], out[k + 1]};
+    }
+    exchange_ghosts(u, {});
+    return u;
+  }();
+  plq::vectors b(lattice, {.device = where, .columns = columns});
+  const auto filled = [&](const plq::source& from, std::int64_t copies_of_links) {
+    const conversion_counts before = counted_conversions();
+    b.fill(from, first);
+    const conversion_counts found = counted_conversions() - before;
+    EXPECT_EQ(found.from_host_fields, of_host) << static_cast<int>(from.kind);
+    EXPECT_EQ(found.to_host_fields, 0);
+    EXPECT_EQ(found.from_host_links, copies_of_links);
+    EXPECT_EQ(found.to_host_links, 0);
+    return array_of(b);
+  };
+  plq::source from{.kind = plq::source_kind::z2, .position = {0, 0, 0, 5}, .seed = fresh_seed()};
+  for (const bool is_z4 : {false, true}) {
+    from.kind = is_z4 ? plq::source_kind::z4 : plq::source_kind::z2;
+    array expected(columns * column_reals);
+    for (std::size_t site = 0; site < volume_of_test; ++site) {
+      if (site / 64 != 5) continue;
+      // As callers have had it: the first bits of stream 0x6e of the site.
+      const std::uint64_t bits = random_stream(from.seed, std::uint64_t{0x6e} << 56, site).bits();
+      for (std::size_t n = 0; n < columns; ++n)
+        expected[(n * volume_of_test + site) * 24 + 2 * ((first + n) % 12) + (is_z4 && (bits & 2) != 0 ? 1 : 0)] =
+            (bits & 1) != 0 ? -1.0 : 1.0;
+    }
+    EXPECT_LE(distance(filled(from, 0), expected), rounding);
+  }
+  from = {.kind = plq::source_kind::gaussian, .position = {1, 0, 2, 3}, .radius = 1.5, .steps = 4};
+  from.smearing_links = links;
+  array expected;
+  for (int n = 0; n < columns; ++n) {
+    const auto [spin, colour] = component_of_column((first + n) % 12);
+    const spinor_configuration psi = cpu::make_source(
+        {.kind = source_kind::gaussian, .position = {1, 0, 2, 3}, .smearing_radius = 1.5, .smearing_steps = 4}, spin,
+        colour, on_host, {});
+    for (std::size_t site = 0; site < volume_of_test; ++site)
+      for (int k = 0; k < 12; ++k) {
+        const complex<double> z = psi(coordinate_of(static_cast<std::int64_t>(site), extents_of_test))(k / 3, k % 3);
+        expected.insert(expected.end(), {z.re, z.im});
+      }
+  }
+  // See AsDescribedAreTheCpus of validation/gpu-vs-cpu/sources: rotations, and 20 roundings a step.
+  EXPECT_LE(distance(filled(from, where == plq::device::gpu ? 1 : 0), expected), (4 + 4 * 20) * 1.2e-16);
+  links.heatbath({.device = where});
+  filled(from, 0);
+  const conversion_counts before = counted_conversions();
+  b.fill_random(from.seed);
+  EXPECT_EQ((counted_conversions() - before).from_host_fields, of_host);
 }
 
 TEST_F(LinksOfCallers, ThatMovedSmearSources) {

@@ -19,6 +19,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/conversion_counts.hpp"
+#include "common/random/noise.hpp"
 #include "common/solvers/library.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
@@ -27,6 +28,7 @@
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "cpu_ref/library.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "cpu_ref/sources/sources.hpp"
 #include "gpu/device/preparation_count.hpp"
 #include "gpu/device/runtime.hpp"
 #include "gpu/library.hpp"
@@ -230,6 +232,39 @@ TEST_P(library_test, VectorsKeepFieldsOfTheHost) {
       for (int n = 0; n < 3; ++n)
         EXPECT_LE(distance(column(v, n), part(drawn(static_cast<std::uint64_t>(n)), parity_of(sites))), rounding(p));
     }
+}
+
+/// On any grid a site has the noise of its place in the whole lattice; hops of smearing cross ranks.
+TEST_P(library_test, VectorsAreFilledWithNoiseAndSmearedSources) {
+  const auto moving = on->import_links(*links);
+  const source_description smeared{.kind = source_kind::gaussian, .position = {1, 2, 0, 3}, .smearing_steps = 4};
+  const spinor_configuration gaussian = cpu::make_source(smeared, 2, 1, *links, comm);
+  for (const precision p : all_precisions)
+    for (const site_subset sites : all_sites) {
+      SCOPED_TRACE(to_string(vectors_shape{3, sites, p}));
+      vectors v = poisoned({3, sites, p});
+      for (const noise_kind kind : {noise_kind::z2, noise_kind::z4}) {
+        v.make_noise(1, {kind, 5, 23}, {1, 2});
+        spinor_configuration expected(geometry);
+        for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+          const coordinate x = geometry.local_coordinate(site);
+          expected(x) = {};
+          if (geometry.to_global(x)[3] == 5)
+            expected(x)(1, 2) = noise_number(kind, 23, static_cast<std::uint64_t>(geometry.global_index(x)));
+        }
+        EXPECT_LE(distance(column(v, 1), part(expected, parity_of(sites))), rounding(p));
+      }
+      v.make_source(2, smeared, {2, 1}, *moving);
+      // Twenty roundings a step of smearing, in double.
+      EXPECT_LE(distance(column(v, 2), part(gaussian, parity_of(sites))), rounding(p) + 4 * 20 * 1.2e-16);
+    }
+  vectors v = on->make_vectors({});
+  EXPECT_THAT(message_of([&] { v.make_noise(1, {}, {0, 0}); }), HasSubstr("columns below 1"));
+  EXPECT_THAT(message_of([&] { v.make_noise(0, {.time = 8}, {0, 0}); }), HasSubstr("a time from 0 to 7"));
+  EXPECT_THAT(message_of([&] { v.make_noise(0, {}, {4, 0}); }), HasSubstr("spins 0 to 3"));
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  EXPECT_THAT(message_of([&] { v.make_source(0, smeared, {0, 0}, *other->make_links({}, 1)); }),
+              HasSubstr("found those of another"));
 }
 
 /// An array with the columns fastest and room between, in another basis.

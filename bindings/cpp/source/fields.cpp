@@ -44,15 +44,8 @@ namespace {
 
 bool is_noise(source_kind kind) { return kind == source_kind::z2 || kind == source_kind::z4; }
 
-/// Returns the noise at a site: one of 1, -1, or one of 1, i, -1, -i.
-plaquette::complex<double> noise_at(const source& from, std::uint64_t site) {
-  // No purpose of the library has this stream.
-  constexpr std::uint64_t stream = std::uint64_t{0x6e} << 56;
-  random_stream numbers(from.seed, stream, site);
-  const std::uint64_t bits = numbers.bits();
-  if (from.kind == source_kind::z2) return {(bits & 1) != 0 ? -1.0 : 1.0, 0.0};
-  const double sign = (bits & 1) != 0 ? -1.0 : 1.0;
-  return (bits & 2) != 0 ? plaquette::complex<double>{0.0, sign} : plaquette::complex<double>{sign, 0.0};
+noise_description noise_of(const source& from) {
+  return {from.kind == source_kind::z2 ? noise_kind::z2 : noise_kind::z4, from.position[3], from.seed};
 }
 
 }  // namespace
@@ -105,6 +98,14 @@ std::optional<source_description> library_source(const source& from) {
   if (has_momentum(from) || is_noise(from.kind) || from.smearing_links) return std::nullopt;
   return description_of(from);
 }
+std::optional<source_description> library_smearing(const source& from) {
+  if (has_momentum(from) || from.kind != source_kind::gaussian) return std::nullopt;
+  return description_of(from);
+}
+std::optional<noise_description> library_noise(const source& from) {
+  if (has_momentum(from) || !is_noise(from.kind)) return std::nullopt;
+  return noise_of(from);
+}
 
 namespace {
 
@@ -112,12 +113,14 @@ namespace {
 void put_on_time_slice(spinor_configuration& b, const source& from, int column) {
   const lattice_geometry& geometry = b.geometry();
   const auto [spin, colour] = component_of_column(column);
+  const noise_description noise = noise_of(from);
 #pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
     const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
     if (x[3] != from.position[3]) continue;
     if (is_noise(from.kind))
-      b(local)(spin, colour) = noise_at(from, static_cast<std::uint64_t>(geometry.global_index(local)));
+      b(local)(spin, colour) =
+          noise_number(noise.kind, noise.seed, static_cast<std::uint64_t>(geometry.global_index(local)));
     if (has_momentum(from)) b(local) = plane_wave(from.momentum, x, geometry.global()) * b(local);
   }
 }

@@ -31,6 +31,7 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/source_description.hpp"
 #include "common/lattice/spinor_array.hpp"
+#include "common/random/noise.hpp"
 #include "common/solvers/solver_vectors.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "plaquette/plaquette.hpp"
@@ -301,6 +302,9 @@ spinor_array<const double> described(const double* numbers, int columns, const s
 /// Returns the library's words for a source that it makes where fields live; none for momenta, noise and links of its
 /// own.
 std::optional<source_description> library_source(const source& from);
+/// Does the same for a Gaussian, which it makes with links, and for noise.
+std::optional<source_description> library_smearing(const source& from);
+std::optional<noise_description> library_noise(const source& from);
 /// Throws error(unusable_input) where a source does not fit on a lattice.
 void require_source(const source& from, const extents& lattice);
 

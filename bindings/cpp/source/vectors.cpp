@@ -124,15 +124,31 @@ void vectors::fill(const source& from, int first) {
       throw error(code::unusable_input,
                   "vectors: expected a first component from 0 to 11, found " + std::to_string(first));
     if (from.smearing_links) require_same_lattice(on, from.smearing_links->on(), "source");
-    const std::optional<source_description> on_device =
+    const link_field* hops = nullptr;
+    std::unique_ptr<link_field> copied;
+    const std::optional<source_description> smeared = library_smearing(from);
+    if (state_->options.device == device::gpu && smeared && from.smearing_links) {
+      hops = links_on_gpu(*from.smearing_links, *state_->library, on);
+      if (hops == nullptr) {
+        copied = state_->library->import_links(*from.smearing_links->get()->on_host());
+        hops = copied.get();
+      }
+    }
+    const std::optional<source_description> unsmeared =
         from.kind == source_kind::gaussian ? std::nullopt : library_source(from);
+    const std::optional<noise_description> noise = library_noise(from);
     plaquette::vectors& numbers = state_->change();
     for (int n = 0; n < numbers.columns(); ++n) {
-      const int component = (first + n) % spin_colours;
-      if (on_device)
-        numbers.make_source(n, *on_device, component_of_column(component));
+      const int column = (first + n) % spin_colours;
+      const source_component component = component_of_column(column);
+      if (unsmeared)
+        numbers.make_source(n, *unsmeared, component);
+      else if (noise)
+        numbers.make_noise(n, *noise, component);
+      else if (hops != nullptr)
+        numbers.make_source(n, *smeared, component, *hops);
       else
-        numbers.set(n, make_source(from, component, on));
+        numbers.set(n, make_source(from, column, on));
     }
     state_->from = from;
   });

@@ -56,6 +56,30 @@ TYPED_TEST(GpuSource, AtAPointOrOnAWallIsTheCpus) {
   }
 }
 
+/// The numbers are 0, 1, i, -1, -i, so a field of one stored number a component has the bits that the host's copy has.
+TYPED_TEST(GpuSource, OfNoiseHasTheBitsOfTheCpus) {
+  using T = TypeParam;
+  for (const extents& lattice : gauge_lattices) {
+    const lattice_geometry geometry(lattice);
+    const gpu::context ctx = gpu_context(lattice);
+    for (const noise_kind kind : {noise_kind::z2, noise_kind::z4})
+      for (int component = 0; component < spin_colours; ++component) {
+        const auto [spin, colour] = component_of_column(component);
+        const noise_description noise{kind, lattice[3] - 1, 7 + static_cast<std::uint64_t>(component)};
+        gpu::field<T> x(ctx, {4, 3, site_subset::full, 2});
+        poison(x);
+        gpu::noise_source(x, 0, noise, spin, colour);
+        const spinor_configuration expected = cpu::noise_source(geometry, noise, spin, colour);
+        import_column(x, 1, expected);
+        EXPECT_TRUE(same_bits(gpu::column_numbers(x, 0), gpu::column_numbers(x, 1)));
+        gpu::field<T> odd(ctx, {4, 3, site_subset::odd, 1});
+        poison(odd);
+        gpu::noise_source(odd, 0, noise, spin, colour);
+        EXPECT_TRUE(largest_difference(odd, 0, expected) <= 2 * unit_of<T> + 4 * unit_roundoff);
+      }
+  }
+}
+
 TEST(GpuSources, AsDescribedAreTheCpus) {
   for (const extents& lattice : gauge_lattices) {
     const lattice_geometry geometry(lattice);
