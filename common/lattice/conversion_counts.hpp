@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How often libraries have converted whole spinor fields between their own order and the host's, and links between a
-/// GPU and the host: what a call of a caller costs in addition to its work. A test holds the numbers.
+/// How often libraries have converted whole spinor fields between their own order and the host's. Links are counted,
+/// too, between a GPU and the host. A call of a caller costs this in addition to its work; a test holds the numbers.
 #pragma once
 
 #include <cstdint>

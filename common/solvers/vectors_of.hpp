@@ -40,9 +40,9 @@ auto with_numbers(precision p, Work&& work) {
 
 /// A backend whose fields can be filled with random numbers and sources. B names in addition
 ///
-/// - `random_spinor(field, column, seed, index, ctx)`, for a column of any precision;
-/// - `unsmeared_source(field, column, source, component, ctx)`, of a point or a wall;
-/// - `source_of_links(field, column, source, component, links, ctx)`, of any kind, for fields of all sites;
+/// - `random_spinor(field, column, seed, index, ctx)`, for a column of any precision.
+/// - `unsmeared_source(field, column, source, component, ctx)`, of a point or a wall.
+/// - `source_of_links(field, column, source, component, links, ctx)`, of any kind, for fields of all sites.
 /// - `noise_source(field, column, noise, component, ctx)`.
 template <class Backend>
 concept vectors_backend =

@@ -199,7 +199,7 @@ class used_links {
 };
 
 /// Returns links where they moved: on the GPU of this library, which is of the lattice `on`; else null. Another lattice
-/// has another queue, even if it looks the same. For one who has the turn on the device.
+/// has a queue of its own, even with the same extents. For one who has the turn on the device.
 const link_field* links_on_gpu(const gauge_field& links, const library& there, const lattice& on);
 
 /// Columns of a propagator where a solver left them. The host gets its own when it first needs them.
