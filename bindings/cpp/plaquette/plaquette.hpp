@@ -596,7 +596,8 @@ class solver {
   solve_report solve_vectors(vectors& x, const vectors& b, const api::rule& rule = {},
                              const vector_system& system = {});
   /// Takes these links as they are now, in place of those before and in their memory. They are on a lattice of the same
-  /// extents and grid. Multigrid keeps its null vectors: see renew().
+  /// extents and grid. Multigrid keeps its null vectors: see renew(). Throws error(unusable_input) for links with a
+  /// singular clover matrix: then each solve does so until a follow succeeds.
   void follow(const gauge_field& links);
   /// Recomputes null vectors, by inverse iterations, and coarse operators of multigrid. Call it after links have moved
   /// far. Throws error(unusable_input) for Krylov solvers, and for less than one iteration.
