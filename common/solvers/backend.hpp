@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a library must offer so that solvers can be made of it.
+/// The types and functions that a library must offer to the solvers.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace plaquette {
 
-/// B names what a library has.
+/// B names the types and functions of a library.
 ///
 /// - `context`, a lattice on an execution; `links`, a gauge configuration where fields live.
 /// - `field<T>`, `wilson_clover<T>`, `schur_wilson_clover<T>` for T double, float and half.

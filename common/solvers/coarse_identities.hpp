@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What holds of any hierarchy of coarse lattices, whatever its null vectors are: P^+ P = 1 and P^+ M P = Mhat.
+/// Checks identities of any hierarchy of coarse lattices, for all null vectors: P^+ P = 1 and P^+ M P = Mhat.
 #pragma once
 
 #include <array>
@@ -72,7 +72,7 @@ class coarse_identities {
   }
 
  private:
-  /// P^+ P = 1 and P^+ M P = Mhat on coarse numbers c, where M is that of the lattice above.
+  /// Adds checks of P^+ P = 1 and P^+ M P = Mhat on coarse numbers c. M is the operator of the lattice above.
   template <class Coarse, class Fine, class Apply>
   void add(std::vector<identity_check>& found, std::size_t number, const Coarse& c, Fine fine,
            const Apply& apply) const {
@@ -92,7 +92,7 @@ class coarse_identities {
     coarse.prepare_source(source, back);
     library_.restrict_to_even(working, c);
     coarse.apply(mc, working);
-    // The red-black system multiplies errors of P^+ M P c by what it makes of random numbers of that length.
+    // The red-black system multiplies errors of P^+ M P c by a factor, measured on random numbers of that length.
     Coarse noise = like(c);
     library_.fill_random(noise, mg_.parameters().seed + number + 100);
     auto of_noise = like(source);

@@ -13,10 +13,10 @@
 
 namespace plaquette {
 
-/// Returns x = about Mhat^-1 b for even fields in single precision, of `columns` columns or fewer. What is recorded has
-/// one width, so that nothing is recorded, allocated or tuned in the middle of a solve from which columns leave.
+/// Returns x = about Mhat^-1 b for even fields in single precision, of `columns` columns or fewer. A recorded cycle has
+/// one width. So a solve from which columns leave records, allocates and tunes nothing midway.
 /// \tparam Backend  see multigrid_backend
-/// \param in_half  Mhat that the finest lattice relaxes with; null: that of the hierarchy, in single
+/// \param in_half  Mhat that the finest lattice relaxes with; null: Mhat of the hierarchy, in single
 /// \param records  whether a library that can records it: stages of a graph cannot be timed
 template <class Backend, class Multigrid, class HalfSystem>
 any_operator<typename Backend::template field<float>> cycle_in_single(const typename Backend::context& ctx,
@@ -38,7 +38,7 @@ any_operator<typename Backend::template field<float>> cycle_in_single(const type
   return bridged(hierarchy.cycle_in(std::move(in_half), half_field(ctx, even)));
 }
 
-/// Runs a new cycle twice, outside of what is timed: a device records the second run.
+/// Runs a new cycle twice, outside of timed stretches: a device records the second run.
 template <class Field>
 void warm_up(const any_operator<Field>& cycle, const Field& shape) {
   Field in = like(shape), out = like(shape);

@@ -233,8 +233,8 @@ class cycle_tuner {
     return whole_from;
   }
 
-  /// Puts the coarse lattices where they are wanted, and adds their correction or not. Open choices are tried, and
-  /// those with which solves are fastest are taken.
+  /// Puts the coarse lattices on the chosen device, and adds their correction or not. Tries the open choices and takes
+  /// the fastest.
   void place_levels(tuning_report& report) {
     const cycle_shape before = hierarchy_.parameters().shape();
     const std::shared_ptr<const coarse_hierarchy> there = open_.offload != coarse_device::same && hierarchy_.has_host()

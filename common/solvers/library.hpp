@@ -47,7 +47,7 @@ struct hybrid_action;      // common/hmc/hybrid_action.hpp
 
 enum class device_kind { cpu, gpu };
 
-// ---- What a library is told
+// ---- Settings of a library
 
 /// How the fastest kernels are found, on a GPU.
 struct kernel_tuning {
@@ -84,15 +84,15 @@ struct dg_settings {
   stop_check stop{};          ///< of a CPU: asked during the set-up, on this rank
 };
 
-// ---- What a library tells
+// ---- Facts about a library's device
 
 /// Where a rank runs, on a GPU.
 struct rank_on_gpu {
   std::string host;
-  int device = 0;  ///< the number of its GPU among those that it sees
+  int device = 0;  ///< the number of its GPU among all that it sees
   std::string gpu, pci_bus_id;
   std::string cores, cores_near_gpu;   ///< "0-15,32-47"
-  std::map<int, std::string> links{};  ///< what lies between its GPU and those of other ranks of its host
+  std::map<int, std::string> links{};  ///< the connections of its GPU to the GPUs of other ranks of its host
 };
 
 struct device_facts {
@@ -105,7 +105,7 @@ struct device_facts {
   double cache_bytes = 0.0;            ///< of the last level; 0 if unknown
   int ranks_sharing = 1;               ///< that have this very GPU
   std::vector<rank_on_gpu> ranks{};    ///< empty on CPUs
-  std::vector<std::string> remarks{};  ///< what is not as it should be, a line each
+  std::vector<std::string> remarks{};  ///< warnings about the device, a line each
 };
 
 /// A choice between kernels that was used.
@@ -135,8 +135,8 @@ inline bool keeps_links_of_sweep(const lattice_geometry& geometry) {
 
 // ---- A library
 
-/// A lattice on a device. All members but those of `facts`, bytes and seconds are collective, unless they say so. What
-/// it makes may outlive it.
+/// A lattice on a device. All members are collective unless they say otherwise, except the members that return facts,
+/// bytes and seconds. The objects that it makes may outlive it.
 class library {
  public:
   using links_pointer = std::shared_ptr<const gauge_configuration>;
@@ -210,7 +210,7 @@ class library {
                                                               const overlap_settings& settings) const = 0;
   /// \param domain  of the same ranks; must outlive the solver
   virtual std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const = 0;
-  /// Returns what makes single operators and vector operations to be timed.
+  /// Returns a maker of single operators and vector operations to be timed.
   virtual std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action& of) const = 0;
   /// Returns links that move, on a lattice of the whole run or of this rank alone. Collective in `comm`.
   virtual std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const lattice_geometry& geometry,
@@ -280,7 +280,7 @@ class library {
         comm_(std::move(comm)) {}
 
  private:
-  // What the members above make, before it is marked as of this library.
+  // Make the objects that the members above return, before they are marked as this library's.
 
   virtual std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const = 0;
   virtual std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const = 0;
@@ -303,7 +303,7 @@ class library {
   communicator comm_;
 };
 
-/// What a library does without a lattice. There is one object for each library that this build has.
+/// The functions of a library that need no lattice. There is one object for each library that this build has.
 class platform {
  public:
   /// Returns how many devices this process sees.

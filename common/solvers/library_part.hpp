@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How what a library made is told from what another one made.
+/// Marks the objects of a library, so that they are told from the objects of another.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace plaquette {
 /// The identity of a library: the address of its lattice. Null for what no library made.
 using library_mark = std::shared_ptr<const lattice_geometry>;
 
-/// Throws input_error unless both marks are those of one library.
+/// Throws input_error unless both marks are of one library.
 /// \param what   has the mark `a`, for the message: "vectors"
 /// \param whose  has the mark `b`: "this solver"
 inline void require_same_library(const library_mark& a, const library_mark& b, const std::string& what,

@@ -16,7 +16,7 @@
 namespace plaquette {
 
 /// A gauge configuration that lives on the device of a library and changes there. It counts how often it moved, so that
-/// what was made from it can tell that it has to follow. One caller at a time.
+/// operators made from it know when they have to follow. One caller at a time.
 class link_field {
  public:
   link_field() = default;
@@ -47,7 +47,7 @@ class link_field {
 
   /// Returns how often the links moved.
   std::int64_t moves() const { return *moves_; }
-  /// Returns where that is counted; it outlives the links.
+  /// Returns the counter of the moves; it outlives the links.
   std::shared_ptr<const std::int64_t> move_count() const { return moves_; }
 
  protected:
@@ -86,10 +86,10 @@ const Links& links_behind(const link_field& handle, const lattice_geometry& geom
   return u;
 }
 
-/// What was made from links and the moves that it has followed.
+/// The state of an object that follows links: which move it has followed.
 class followed_links {
  public:
-  /// Says that what was made of earlier links changes from here on. Until `note` it follows no links.
+  /// Says that the object starts to change to new links. Until `note` it follows no links.
   void begin() { is_half_moved_ = true; }
   /// Notes that these links were followed, as they are now.
   void note(const link_field& links) {

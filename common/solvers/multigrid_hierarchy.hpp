@@ -76,7 +76,7 @@ class multigrid_hierarchy {
     return update_report();
   }
 
-  /// Improves the null vectors on the present links and makes new coarse lattices. These stay where they were.
+  /// Improves the null vectors on the present links and makes new coarse lattices. These stay on their devices.
   setup_report renew(int iterations) {
     require_setup("a renewal");
     if (iterations < 1)
@@ -100,7 +100,7 @@ class multigrid_hierarchy {
   }
 
   setup_report report() const { return report_; }
-  /// Takes over what the lattices say of themselves, and returns it.
+  /// Updates the report from the report of the lattices, and returns it.
   setup_report update_report() {
     const multigrid_setup_report& r = lattices_->report();
     auto& s = report_.seconds;
@@ -154,8 +154,8 @@ class multigrid_hierarchy {
 
   // ---- The cycle
 
-  /// Returns x = about Mhat^-1 b for as many columns. Cycles are made once for a width, and run twice, outside of what
-  /// is timed: a device records the second run.
+  /// Returns x = about Mhat^-1 b for as many columns. Cycles are made once for a width, and run twice, outside of timed
+  /// stretches: a device records the second run.
   const any_operator<outer_field>& cycle(int columns) {
     if (cycle_ && columns_ == columns) return *cycle_;
     lattices_->fit_polynomial_smoothers();

@@ -29,8 +29,8 @@ namespace plaquette {
 /// A backend that has coarse lattices. B names in addition
 ///
 /// - `multigrid_library`, see multigrid_setup.hpp, made from (ctx, links, action, M in single precision).
-/// - `links_of(links)`: what operators are made of. `stored_reals<T>(distance from SU(3))`: the numbers of a link that
-/// an operator of T keeps. `distance_from_su3(gauge)`, if that depends on it.
+/// - `links_of(links)`: the links that operators are made of. `stored_reals<T>(distance from SU(3))`: the numbers of a
+/// link that an operator of T keeps. `distance_from_su3(gauge)`, if that depends on it.
 /// - `copy_of_links`, `assign_links`, `make_diagonal`, `invert`: see propagator_backend. `blocks_behind(diagonal, ctx)`
 /// makes blocks for a site_diagonal of double precision, in its memory if layouts agree.
 /// - `make_source(field, column, source, component, links, ctx)`.

@@ -36,7 +36,7 @@
 
 namespace plaquette {
 
-// ---- What a solver is told
+// ---- Settings of a solver
 
 /// A coarse lattice on the host: the columns of P that lead to it, and its operator.
 struct host_level {
@@ -55,8 +55,8 @@ class coarse_columns {
   virtual void get_solution(int column, std::span<complex<double>> numbers) const = 0;
 };
 
-/// The lattices of a solver in another library: what its cycles are checked against, and where its coarse lattices may
-/// live.
+/// The lattices of a solver in another library. The solver's cycles are checked against them, and its coarse lattices
+/// may live there.
 class coarse_hierarchy {
  public:
   virtual ~coarse_hierarchy() = default;
@@ -78,14 +78,15 @@ struct multigrid_settings {
   /// GPU, and directions in single.
   precision operator_precision = precision::double_;
   int restart_length = 10;  ///< directions that the outer GCR keeps
-  /// The largest distance of a link from SU(3). A device stores two rows of a link where that costs no digit. Computed
-  /// where it is not given.
+  /// The largest distance of a link from SU(3). A device stores two rows of a link if that costs no digit. Computed if
+  /// not given.
   std::optional<double> distance_from_su3{};
-  /// Of the CPU library, for a solver on a GPU: what cycles are checked against, and where coarse lattices may live.
+  /// Makes the hierarchy of the CPU library for a solver on a GPU. Cycles are checked against it, and coarse lattices
+  /// may live there.
   hierarchy_maker on_host{};
 };
 
-/// Null vectors on the host: what a setup has found, for the next one. They may be those of another mass.
+/// The null vectors of a setup, on the host, for the next setup. They may come from another mass.
 struct stored_setup {
   std::vector<null_space> vectors;  ///< orthonormal, a level each
   /// Of the vectors before, on the first coarse lattice: [vector][site of this rank][number], as
@@ -103,7 +104,7 @@ struct null_vector_origin {
 
 /// On which device coarse lattices live.
 enum class coarse_device {
-  same,    ///< that of the finest lattice
+  same,    ///< the device of the finest lattice
   host,    ///< the CPU
   fastest  ///< tried
 };
@@ -116,13 +117,13 @@ struct tuning_choices {
   bool shape = true;           ///< of the cycle; solvers that read answers at once keep theirs
   bool coarsest_steps = true;  ///< up to four times as many, where the solver of the coarsest lattice stalls
   coarse_device offload = coarse_device::same;
-  /// The first lattice that every rank holds whole, 0: none. Not given: tried, where there are several ranks.
+  /// The first lattice that every rank holds whole, 0: none. Not given: tried on several ranks.
   std::optional<std::size_t> whole_from{};
   /// How coarse corrections go together with relaxation. Not given: multiplicative, but tried where `offload` is.
   std::optional<correction_kind> correction{};
 };
 
-// ---- What a solver answers
+// ---- Reports of a solver
 
 /// The seconds of the slowest rank. Only `tuning` holds the seconds that chose how kernels are launched.
 struct setup_report {
@@ -131,19 +132,19 @@ struct setup_report {
   } seconds;
   std::int64_t replaced = 0;  ///< null vectors that added nothing on an aggregate
   int dropped = 0;            ///< null vectors that added nothing on any aggregate
-  /// Stages of null vectors whose leading ones are the columns of P on the finest lattice. 0: they are those of the
-  /// last stage.
+  /// Stages of null vectors whose leading ones are the columns of P on the finest lattice. 0: the columns are the
+  /// vectors of the last stage.
   int stages = 0;
   std::vector<coarsening> coarsenings{};  ///< as they are without them
-  double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 where they were loaded
+  double smallest_gain = 0.0;  ///< |M v| / |v| of the null vectors: smallest and largest; 0 if they were loaded
   double largest_gain = 0.0;
-  std::optional<double> mass_of_vectors{};  ///< where they were loaded: that they were made at
+  std::optional<double> mass_of_vectors{};  ///< the mass at which loaded vectors were made
 };
 
 /// A cycle that was tried.
 struct cycle_trial {
   cycle_shape shape;
-  double rate = 0.0;     ///< what a cycle leaves of the residual
+  double rate = 0.0;     ///< |residual after a cycle| / |before|
   double seconds = 0.0;  ///< of an outer iteration of `columns` right-hand sides, about
   /// Lattices from this one on live with the CPU beside a fine one on a GPU; 0: none.
   std::size_t offload_from_level = 0;
@@ -161,7 +162,7 @@ struct tuning_report {
     double whole = 0.0;   ///< with improvements of null vectors
     double tuning = 0.0;  ///< that found out how kernels are launched
   } seconds;
-  /// What a cycle leaves of the residual, before the first and after each improvement of the null vectors.
+  /// The `rate` of a cycle, before the first and after each improvement of the null vectors.
   std::vector<double> trial_rates{};
   int coarsest_steps = 0;                 ///< that solves take
   cycle_shape cycle{};                    ///< that solves take
@@ -175,7 +176,7 @@ struct tuning_report {
 /// A solve of some right-hand sides at once.
 struct multigrid_solve_report {
   schur_report report;
-  double seconds = 0.0;         ///< without those of tuning
+  double seconds = 0.0;         ///< without the seconds of tuning
   double tuning_seconds = 0.0;  ///< that found out how kernels are launched
   double flops = 0.0;           ///< of the finest lattice's Schur operators, standard counts; BiCGstab only
 };
@@ -186,7 +187,7 @@ struct single_solution {
   solve_report report;
 };
 
-/// What an identity of the coarse lattices leaves.
+/// The deviation from an identity of the coarse lattices.
 struct identity_check {
   std::string name;
   double value, tolerance;
@@ -207,12 +208,12 @@ struct solve_profile {
   std::vector<lattice_work> work;
 };
 
-/// A mode of gamma_5 M, found in the span of the null vectors and of what solves make of it.
+/// A mode of gamma_5 M, found in the span of the null vectors and of the solutions with them as sources.
 struct low_mode {
   double value = 0.0;      ///< lambda = <v, gamma_5 M v>
   double residual = 0.0;   ///< |gamma_5 M v - lambda v|: an eigenvalue is as near as that
   double chirality = 0.0;  ///< <v, gamma_5 v>, which is d lambda / d mass
-  double missed = 0.0;     ///< |(1 - P P^+) v|: what the null space of the finest lattice has nothing of
+  double missed = 0.0;     ///< |(1 - P P^+) v|: the part of v outside the null space of the finest lattice
   /// Returns |gamma_5 M v|, an upper bound on the smallest singular value of M.
   double gain() const { return std::hypot(value, residual); }
 };
@@ -221,7 +222,7 @@ struct low_mode {
 struct mode_probe {
   int modes = 4;            ///< returned, and solved for at once
   int steps = 1;            ///< solves of each
-  int rounds = 3;           ///< at most, where the sign of the lowest is not known yet
+  int rounds = 3;           ///< at most, while the sign of the lowest is unknown
   double tolerance = 0.05;  ///< of a solve
   int iteration_limit = 8;  ///< of a solve
 };
@@ -230,11 +231,11 @@ struct mode_probe {
 /// few null vectors that are cut into blocks hold them all.
 struct null_space_study {
   int steps = 0;  ///< of relaxation in an iteration
-  /// What is left of an error e after n iterations e -= B A e: by relaxation alone, and by whole cycles.
+  /// |e| / |first e| after n iterations e -= B A e on an error e: by relaxation alone, and by whole cycles.
   std::vector<double> relaxation{}, cycle{};
   std::vector<double> missed{};  ///< |(1 - P P^+) e| / |e| as relaxation goes on
-  /// What the first k null vectors have nothing of, of the error that relaxation has left: vectors cut into aggregates,
-  /// and whole. Both are split by chirality. `random`: of a random vector, cut.
+  /// After relaxation, the share of the error outside the span of the first k null vectors: cut into aggregates, and
+  /// whole. Both are split by chirality. `random`: of a random vector, cut.
   std::vector<double> cut{}, whole{}, random{};
   /// |v(x)|^2 of the lowest mode on a plane z, t through its largest value, and of P P^+ v: rows y of numbers x. For
   /// one rank.
@@ -246,8 +247,8 @@ struct null_space_study {
 };
 
 /// Solves M x = b by flexible GCR around a multigrid cycle. `solve` of vectors, in double precision on all sites,
-/// leaves the sources and solutions of the other members as they are. All members but those that return const values
-/// are collective. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
+/// leaves the sources and solutions of the other members as they are. All members are collective, except const members
+/// that return stored values. One caller at a time. (Clark, Joo, Strelchenko, Cheng, Gambhir, Brower, SC16)
 ///
 /// `follow` lets the smoother of the finest lattice and the outer operator see new links. Null vectors and coarse
 /// operators stay: new coarse operators of old vectors would be worse. `renew` recomputes both. Members that solve, set
@@ -267,22 +268,22 @@ class multigrid_solver : public vector_solver {
   /// iteration, and as `solve` does. Collective.
   virtual setup_report renew(int iterations) = 0;
   /// Tries cycles on a random right-hand side. Improves null vectors while cycles converge slowly and that helps. Then
-  /// takes the shape and the places with which solves are fastest, of those that are left open.
+  /// takes the open choices of shape and places with which solves are fastest.
   virtual tuning_report tune(const tuning_choices& open) = 0;
-  /// Returns what the setup is now, after the improvements of `tune`.
+  /// Returns the report of the present setup, after the improvements of `tune`.
   virtual setup_report setup() const = 0;
   /// Returns the null vectors, for `null_vector_origin::load` of another run. Not of several ranks together: each has
   /// its own part.
   virtual stored_setup null_vectors() const = 0;
 
-  /// Returns what is left of P^+ P = 1 and P^+ M P = Mhat on random fields, for each level with the M of the lattice
-  /// above.
-  /// \param with_cycle  also of a cycle against that of `multigrid_settings::on_host`, where it is given
+  /// Returns the deviations from P^+ P = 1 and P^+ M P = Mhat on random fields, for each level with the M of the
+  /// lattice above.
+  /// \param with_cycle  also of a cycle against the cycle of `multigrid_settings::on_host`, if given
   virtual std::vector<identity_check> identities(bool with_cycle) = 0;
   /// Returns the modes of gamma_5 M with the smallest |eigenvalues|, |values| ascending. (See
   /// common/eigen/inverse_modes.hpp.)
   virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
-  /// Copies mode `number` of those that were found last, for checks. Ghosts are not filled.
+  /// Copies mode `number` of the last search, for checks. Ghosts are not filled.
   virtual void get_low_mode(int number, spinor_configuration& v) const = 0;
   /// Returns why multigrid works here, from the modes that were found last.
   virtual null_space_study study_null_space() = 0;
@@ -305,8 +306,8 @@ class multigrid_solver : public vector_solver {
   /// Solves by BiCGstab instead, for comparison.
   /// \param inner  the precision of its Krylov space; the solution is double
   virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
-  /// Returns about M^-1 b, in single precision: what other algorithms take as a preconditioner. BiCGstab takes 16 bits
-  /// for tolerances of 1e-2 and above. The sources and solutions of the other members stay.
+  /// Returns about M^-1 b, in single precision, as a preconditioner for other algorithms. BiCGstab takes 16 bits for
+  /// tolerances of 1e-2 and above. The sources and solutions of the other members stay.
   /// \param b            in single precision, on all sites, of a solver of this library
   /// \param by_bicgstab  which needs no set_up
   virtual single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) = 0;
@@ -314,8 +315,8 @@ class multigrid_solver : public vector_solver {
   virtual std::vector<double> solution_norms() const = 0;
   virtual std::vector<double> source_norms() const = 0;
   virtual void get_solution(int column, spinor_configuration& x) const = 0;
-  /// Returns the solutions of the last solve, where they are. The next solve leaves them, as long as the handle is
-  /// kept.
+  /// Returns the solutions of the last solve without a copy. The next solve does not change them as long as the handle
+  /// is kept.
   virtual vectors_handle solutions() = 0;
   /// Solves like `solve`, with stages that are timed by themselves.
   virtual solve_profile profile(const stopping_rule& rule) = 0;

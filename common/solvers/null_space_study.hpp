@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Computes what a `null_space_study` says.
+/// Computes the numbers of a `null_space_study`.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class null_space_examiner {
   null_space_examiner(const multigrid<Library>& mg, const OuterField& modes)
       : mg_(mg), library_(mg.library()), modes_(modes) {}
 
-  /// Adds the errors of relaxation alone and of whole cycles, and what the null space misses of the former.
+  /// Adds the errors of relaxation alone and of whole cycles, and the part of the former outside the null space.
   /// \param e  on even sites, random; changed
   template <class Schur>
   void add_errors(null_space_study& study, const Schur& a, const any_operator<OuterField>& cycle, OuterField& e,
@@ -50,8 +50,8 @@ class null_space_examiner {
         errors_of(a, e, iterations, nullptr, [&](OuterField& out, const OuterField& in) { cycle.apply(out, in); });
   }
 
-  /// Adds what the null vectors hold of the error that relaxation has left, which had no part in the setup. After
-  /// `add_errors`.
+  /// Adds the parts of the error after relaxation outside the span of the null vectors. The error had no part in the
+  /// setup. After `add_errors`.
   void add_coherence(null_space_study& study) const {
     study.cut = missed_by_cut(*relaxed_);
     study.whole = missed_by_whole(*relaxed_);
@@ -115,7 +115,8 @@ class null_space_examiner {
     return norm(kept) / norm(v);
   }
 
-  /// From what was taken of |v|^2 = 1 by vector j, of each of the modes.
+  /// Returns the |rest| of v outside the first k vectors, averaged over the modes. `taken` holds, for each mode, the
+  /// share of |v|^2 = 1 along each vector.
   static std::vector<double> left_of(const std::vector<double>& taken, int modes) {
     const auto vectors = taken.size() / static_cast<std::size_t>(modes);
     std::vector<double> left(vectors + 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is timed: an operator on a set of sites, in a precision, with its stored reals a link and its right-hand sides.
+/// A case to be timed: an operator on a set of sites, in a precision, with its stored reals a link and its right-hand
+/// sides.
 #pragma once
 
 #include "common/algebra/complex.hpp"
@@ -36,7 +37,7 @@ struct operator_case {
   bool has_clover() const { return kind == operator_kind::clover || kind == operator_kind::clover_schur; }
   /// Returns an operation on vectors, which has no links.
   bool is_vector() const { return kind >= operator_kind::axpy; }
-  /// Returns whether it is one of those that give numbers.
+  /// Returns whether its result is numbers, not a field.
   bool is_sum() const { return kind == operator_kind::dot || kind == operator_kind::norm2; }
   bool is_schur() const { return kind == operator_kind::wilson_schur || kind == operator_kind::clover_schur; }
 };

@@ -35,10 +35,10 @@ struct overlap_settings {
   reconstruct links = reconstruct::none;  ///< stored numbers of a link of H
   bool half_precision = false;            ///< H in half precision too, for sign_precision::half
   std::uint64_t seed = 0;                 ///< of random vectors
-  /// Bases of searches lie in memory of the host, where the fields of a solver do not.
+  /// Bases of searches lie in memory of the host, even if the fields of a solver do not.
   bool kernel_basis_on_host = false, overlap_basis_on_host = false;
-  /// Is asked within long loops, or null. Where it returns true, they end early, and what they return is of no use. The
-  /// same on all ranks.
+  /// Is asked within long loops, or null. If it returns true, they end early, and their results are of no use. The same
+  /// on all ranks.
   std::function<bool()> interrupted = nullptr;
 };
 
@@ -51,7 +51,7 @@ struct kernel_modes : mode_search_course {
   std::vector<double> values{}, residuals{};  ///< lambda, |H v - lambda v|
   int sought = 0;
   bool complete = true;              ///< as many were found as were sought
-  double lowest_of_rest = 0.0;       ///< the least |H| orthogonal to them, where that was sought; else 0
+  double lowest_of_rest = 0.0;       ///< the least |H| orthogonal to them; 0 if not sought
   double probing = 0.0;              ///< share of the filter's work on random vectors, for modes that may be missing
   double basis_bytes_on_host = 0.0;  ///< of the search, on this rank
 };
@@ -82,11 +82,11 @@ class sign_operator {
 };
 using sign_handle = std::shared_ptr<const sign_operator>;
 
-/// What a calibration compares with, columns as those of the unit vectors x.
+/// The vectors that a calibration compares with: a column for each unit vector of x.
 struct sign_samples {
   vectors_handle x;
   vectors_handle exact;      ///< sign(H) x, far more accurate than delta
-  vectors_handle as_double;  ///< what the sign function makes of x in double, to delta
+  vectors_handle as_double;  ///< sign(H) x in double precision, to delta
 };
 
 /// x without its part along the modes of H, and what sign(H) makes of that, from sign(H) x less the modes' exact share.
@@ -94,7 +94,7 @@ struct sign_of_rest {
   vectors_handle x, image;
 };
 
-/// How far D is from what it is in exact arithmetic, on unit vectors.
+/// The deviations of D from its identities in exact arithmetic, on unit vectors.
 struct overlap_algebra {
   double ginsparg_wilson = 0.0;  ///< |gamma_5 D + D gamma_5 - D gamma_5 D|
   double normality = 0.0;        ///< |D^+ D - D D^+|
@@ -111,19 +111,19 @@ struct overlap_search_state {
   int chirality = +1;
 };
 
-/// x[i] = D(m_i)^-1 b, columns as those of b.
+/// x[i] = D(m_i)^-1 b, a column for each column of b.
 struct overlap_solutions {
   overlap_solve_report report;
   std::vector<vectors_handle> x;
 };
 
-/// What a solution of D(m) x = b is, by the accurate sign function.
+/// Measures of a solution of D(m) x = b, computed with the accurate sign function.
 struct overlap_judgement {
   double residual = 0.0;        ///< |b - D(m) x| / |b|, worst column
   double condensate = 0.0;      ///< Re sum_c <b_c, S b_c>, S = (1 - D/2) D(m)^-1
   double sum_of_squares = 0.0;  ///< sum_c |S b_c|^2
   double gmor = 0.0;            ///< |condensate / (m sum_of_squares) - 1|; 0 for m = 0
-  double gmor_tolerance = 0.0;  ///< what the residual and the error of the sign function explain
+  double gmor_tolerance = 0.0;  ///< allowed, from the residual and the sign function's error
 };
 
 /// Members that take handles expect vectors that a solver of the same library made, on the same lattice; they throw
@@ -142,21 +142,21 @@ class overlap_solver {
   virtual vectors_handle import_vectors(int count, int chirality, const vector_source& source) = 0;
   /// Returns vectors first ... first + count - 1; shares storage.
   virtual vectors_handle columns(const vectors_handle& x, int first, int count) const = 0;
-  /// Returns the largest |a_n - b_n|; NaN where one is.
+  /// Returns the largest |a_n - b_n|; NaN if one of them is NaN.
   virtual double distance(const vectors_handle& a, const vectors_handle& b) const = 0;
   /// Returns the largest element of |V^+ V - 1|.
   virtual double distance_from_orthonormal(const vectors_handle& v) const = 0;
 
   // --- H
 
-  /// Returns what was applied since the last reset.
+  /// Returns the counts of applications since the last reset.
   virtual const kernel_count& count() const = 0;
   virtual void reset_count() = 0;
   virtual kernel_application apply_kernel(const vectors_handle& x, precision number) const = 0;
   /// Returns the seconds of an application of H to one of several vectors that it takes at once; of this rank.
   virtual double seconds_of_kernel(const vectors_handle& x, precision number) const = 0;
-  /// Returns the lowest modes of H. Where none converged there are none.
-  /// \param search  its highest is found where it is 0
+  /// Returns the lowest modes of H. Empty if none converged.
+  /// \param search  `highest` is computed if it is 0
   /// \param wanted  search.modes, or less: the first of the others tells where the rest begins
   virtual kernel_modes lowest_kernel_modes(const mode_search& search, int wanted,
                                            search_memory<mode_search_state>* memory = nullptr) = 0;
@@ -166,14 +166,15 @@ class overlap_solver {
 
   // --- sign function
 
-  /// Returns sign(H). A range that is 0 is that of the modes, or of what was found about the rest.
+  /// Returns sign(H). If the range in the options is 0, it comes from the modes, or from the search's bound on the
+  /// rest.
   virtual sign_handle sign(const kernel_modes& modes, const sign_options& options = {}) const = 0;
   /// Returns how many columns at once take the least time each: 1, 2, 4 or 12.
   virtual int fastest_batch(const sign_handle& sign) = 0;
   /// Returns the same sign function where low precision does as much as keeps the error on the samples below delta.
   virtual sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const = 0;
   virtual sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
-  /// \param image  what the sign function makes of x to delta, or null
+  /// \param image  sign(H) x to delta, or null
   virtual overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta,
                                   const vectors_handle& image) const = 0;
   overlap_algebra algebra(const sign_handle& sign, const vectors_handle& x, double delta) const {

@@ -32,7 +32,7 @@
 
 namespace plaquette {
 
-/// A library's backend with what an overlap solver takes besides: H, and where a configuration's fields live.
+/// A library's backend with two additions for an overlap solver: H, and the place of a configuration's fields.
 template <class Backend>
 concept overlap_backend =
     backend<Backend> &&
@@ -431,7 +431,7 @@ class overlap_solver_of final : public overlap_solver {
   }
 
  private:
-  static constexpr int width = 12;  ///< columns that H takes at once where there are many
+  static constexpr int width = 12;  ///< columns that H takes at once if there are many
 
   /// sign(H) on solutions, which are largest along low modes of D: in mixed precision at most, and with no more of low
   /// precision than these allow.
@@ -500,7 +500,7 @@ class overlap_solver_of final : public overlap_solver {
   std::unique_ptr<clover_inverse<InnerField>> make_clover_inverse(const overlap_preconditioner& settings, int columns) {
     fermion_action action = fermion_action::isotropic(settings.mass, settings.csw);
     action.boundary_phase = settings_.boundary_phase;
-    constexpr std::uint64_t own_stream = 1U << 24;  // not those that checks take
+    constexpr std::uint64_t own_stream = 1U << 24;  // not the streams of checks
     const InnerField sample =
         rounded_to_single([&](Field& x) { backend_->fill(x, settings_.seed, own_stream); }, columns);
     return std::make_unique<clover_inverse<InnerField>>(backend_->make_clover_solver(action, settings.smearing),
@@ -543,7 +543,7 @@ class overlap_solver_of final : public overlap_solver {
     return rounded;
   }
 
-  /// The basis of a search, in memory of the host where it shall be; what it takes there is measured.
+  /// Returns the basis of a search, in memory of the host if `on_host`. Records the bytes that it takes there.
   template <class T>
   auto make(const field_shape& shape, bool on_host, double& host_bytes) {
     const double before = backend_->host_bytes();
@@ -603,7 +603,7 @@ class overlap_solver_of final : public overlap_solver {
       throw input_error("overlap solver: expected a sign function that a solver of this library made, found another");
     return known->function();
   }
-  /// Vectors as fields, which share storage; none where there is no handle.
+  /// Vectors as fields, which share storage; none if the handle is null.
   chiral_modes<Field> with_fields(const chiral_modes<vectors_handle>& modes) const {
     return {modes.vectors ? fields_of<Field>(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
   }

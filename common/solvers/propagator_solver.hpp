@@ -92,11 +92,12 @@ class operator_trial {
   virtual void apply(bool dagger = false) = 0;
   /// Returns standard flops of an application on all ranks.
   virtual double flops() const = 0;
-  /// Copies what the last application took and made. Zero on odd sites for an even-odd operator. Ghosts are not filled.
+  /// Copies the input and output of the last application. Zero on odd sites for an even-odd operator. Ghosts are not
+  /// filled.
   virtual void get_input(int column, spinor_configuration& in) const = 0;
   virtual void get_output(int column, spinor_configuration& out) const = 0;
 
-  /// Returns whether the halo can be switched and counted. These settings are those of the solver's operator.
+  /// Returns whether the halo can be switched and counted. The solver's operator shares these settings.
   virtual bool has_halo_settings() const = 0;
   virtual void set_overlap(bool overlap) = 0;
   virtual void set_communication(bool communicates) = 0;
@@ -104,8 +105,8 @@ class operator_trial {
 };
 
 /// Solves M x = b for a batch of columns by a Krylov solver on even sites. `solve` of vectors leaves the sources and
-/// solutions of the other members as they are, and solves systems on even sites too. All members but those that are
-/// const are collective. One caller at a time.
+/// solutions of the other members as they are, and solves systems on even sites too. All members except the const ones
+/// are collective. One caller at a time.
 class propagator_solver : public vector_solver {
  public:
   using vector_solver::solve;
@@ -119,24 +120,25 @@ class propagator_solver : public vector_solver {
   /// their numbers is not finite, which is looked for in memory of a device alone: callers know their own arrays.
   virtual bool set_sources(const spinor_array<const double>& b) = 0;
   /// The right-hand sides 0, 1, ... become these spin-colours of a source, times a phase, made where fields live; the
-  /// others become zero. Where there is a phase, the solutions before are overwritten with NaN. Throws as `solve` does.
+  /// others become zero. If `phase` is not 1, the earlier solutions are overwritten with NaN. Throws as `solve` does.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,
                             complex<double> phase = {1.0, 0.0}) = 0;
   /// Throws input_error if the links that the solver follows have moved.
   virtual propagator_report solve(const stopping_rule& rule, const schur_parameters& parameters = {}) = 0;
   /// Ghosts are not filled.
   virtual void get_solution(int column, spinor_configuration& x) const = 0;
-  /// Returns the solutions of the last solve, where they are. The next solve leaves them, as long as the handle is
-  /// kept.
+  /// Returns the solutions of the last solve without a copy. The next solve does not change them as long as the handle
+  /// is kept.
   virtual vectors_handle solutions() = 0;
   /// Returns |x| of each right-hand side, by a pass over the solutions in their place: a clock that stops after it has
-  /// seen them made. Empty where a solver does not offer it. Collective.
+  /// seen them made. Empty if a solver does not offer it. Collective.
   virtual std::vector<double> solution_norms() const { return {}; }
-  /// Returns correlators of the last solutions, made where fields live. None in the CPU library, and where they are not
-  /// the twelve columns of a propagator in their order. Collective.
+  /// Returns correlators of the last solutions, made where fields live. None in the CPU library, and none unless the
+  /// solutions are the twelve columns of a propagator in their order. Collective.
   virtual std::optional<correlator_pair> correlators() const = 0;
 
-  /// Return M, and its Schur complement on even sites, in the precision of the residual or in that of the Krylov space.
+  /// Return M, and its Schur complement on even sites, in the precision of the residual or, if `inner`, of the Krylov
+  /// space.
   virtual std::unique_ptr<operator_trial> full_operator(bool inner) = 0;
   virtual std::unique_ptr<operator_trial> schur_operator(bool inner) = 0;
   /// Returns how a GPU's faces get to other ranks; empty in the CPU library.

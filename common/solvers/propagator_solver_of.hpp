@@ -29,7 +29,7 @@ namespace plaquette {
 
 /// A backend that makes sources and correlators. B names in addition
 ///
-/// - `links_of(links)`: what operators are made of; `make_source(field, column, source, component, links, ctx)`.
+/// - `links_of(links)`: the links of operators; `make_source(field, column, source, component, links, ctx)`.
 /// - `copy_of_links(gauge)`: a copy that can be made `links`; `assign_links(copy, gauge)` gives it other links.
 /// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in memory that is
 /// there.
@@ -52,7 +52,7 @@ concept propagator_backend =
 template <class Field, class Operator, class Full>
 class operator_trial_of final : public operator_trial {
  public:
-  /// \param like_input  a field whose sites and columns are those of the input
+  /// \param like_input  a field with the sites and columns of the input
   operator_trial_of(const Operator& a, std::shared_ptr<Full> m, const auto& like_input, double sites)
       : operator_(a), m_(std::move(m)), sites_(sites), in_(like(like_input, like_input.columns(), as<Field>)) {}
 
@@ -110,7 +110,8 @@ class operator_trial_of final : public operator_trial {
   bool next_is_other_ = false, last_is_other_ = false;
 };
 
-/// See propagator_solver.hpp. Solutions and their residuals have the precision of High, Krylov spaces that of Low.
+/// See propagator_solver.hpp. Solutions and their residuals have the precision of Outer, Krylov spaces have the
+/// precision of Inner.
 template <propagator_backend Backend, class Outer, class Inner>
 class propagator_solver_of final : public propagator_solver {
   using context = typename Backend::context;
@@ -225,7 +226,7 @@ class propagator_solver_of final : public propagator_solver {
   }
 
  private:
-  /// Takes other memory for solutions if somebody has a handle to those of the last solve.
+  /// Takes other memory for solutions if somebody has a handle to the solutions of the last solve.
   void leave_given_solutions() {
     if (!given_.expired()) x_ = like(b_);
     given_.reset();
@@ -387,7 +388,7 @@ class propagator_solver_of final : public propagator_solver {
   links links_, source_links_;
   propagator_settings settings_;
   std::shared_ptr<full_type<Outer>> full_;
-  std::shared_ptr<full_type<Inner>> inner_;  ///< the same where there is one operator
+  std::shared_ptr<full_type<Inner>> inner_;  ///< the same as full_ if the precisions are equal
   schur_type<Outer> schur_;
   schur_type<Inner> inner_schur_;
   high_field b_, x_;
@@ -398,7 +399,7 @@ class propagator_solver_of final : public propagator_solver {
   std::optional<decltype(Backend::copy_of_links(std::declval<const gauge&>()))> copy_{};  ///< smears sources
 };
 
-/// Returns the solver in the precisions of the settings. Throws input_error where they do not go together.
+/// Returns the solver in the precisions of the settings. Throws input_error if the precisions do not go together.
 template <propagator_backend Backend>
 std::unique_ptr<propagator_solver> make_propagator_solver_of(const typename Backend::context& ctx,
                                                              const typename Backend::links& links,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the residual of a solution, recomputed by an independent operator, has to meet.
+/// The tolerance for the residual of a solution, recomputed by an independent operator.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ inline double residual_floor(double rounding, int iterations, double unit_roundo
   return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
 }
 
-/// Returns how many roundings of a solution add up: at each update of its residual where there were any, else in each
-/// iteration. At least those of the solution itself, the residual and the operator.
+/// Returns how many roundings of a solution add up: one for each update of its residual, or one for each iteration if
+/// there were no updates. Returns at least 3: the roundings of the solution itself, the residual and the operator.
 inline int roundings_of_solution(std::size_t updates, int iterations) {
   return std::max(3, updates == 0 ? iterations : static_cast<int>(updates));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the even-odd Schur operator and its solvers cost: bytes and standard flops.
+/// Bytes and standard flops of the even-odd Schur operator and its solvers.
 #pragma once
 
 #include "common/algebra/reconstruct.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How a long search for eigenvectors is kept, so that a later call goes on from where it was.
+/// Keeps a long search for eigenvectors, so that a later call continues it.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ struct search_snapshot {
   vectors_handle basis;
 };
 
-/// Keeps snapshots of a search under way. What keeps them, and how often, is the caller's choice.
+/// Keeps snapshots of a search under way. The caller chooses the storage, and how often it writes.
 template <class State>
 class search_memory {
  public:
   virtual ~search_memory() = default;
   /// Returns the last snapshot of an earlier search for the same, or none. Collective.
   virtual std::optional<search_snapshot<State>> last() = 0;
-  /// Is called after each cycle; `make` copies what a snapshot takes. Collective.
+  /// Is called after each cycle; `make` copies the search into a snapshot. Collective.
   virtual void keep(const std::function<search_snapshot<State>()>& make) = 0;
 };
 

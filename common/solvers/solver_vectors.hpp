@@ -20,7 +20,7 @@ class solver_vectors {
   virtual int chirality() const = 0;
   /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled.
   virtual void get(int n, spinor_configuration& to) const = 0;
-  /// Copies the vectors first, first + 1, ... to the columns of an array of a caller, in one pass where they are.
+  /// Copies the vectors first, first + 1, ... to the columns of a caller's array, in one pass over their memory.
   virtual void write(int first, const spinor_array<double>& to) const = 0;
 };
 

@@ -57,7 +57,7 @@ vectors_handle handle_of(Field fields, int chirality = 0) {
   return std::make_shared<const solver_vectors_of<Field>>(std::move(fields), chirality);
 }
 
-/// Returns the fields behind a handle. Throws input_error where they are of another library, or none.
+/// Returns the fields behind a handle. Throws input_error if they are of another library, or if the handle is null.
 template <field_batch Field>
 const Field& fields_of(const vectors_handle& vectors) {
   const auto* known = dynamic_cast<const solver_vectors_of<Field>*>(vectors.get());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Numbers that make the inputs of one timed stretch differ from those of the next, and one column from another.
+/// Numbers that make each timed stretch's inputs differ from the next stretch's inputs, and each column from the
+/// others.
 #pragma once
 
 #include <cmath>

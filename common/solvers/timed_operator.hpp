@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is timed: one operator or vector operation of a device with its fields. `library::make_timed_operators` makes
-/// them.
+/// A timed operation: one operator or vector operation of a device with its fields. `library::make_timed_operators`
+/// makes them.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace plaquette::scaling {
 
-/// What the halo of a rank has cost since it was last reset.
+/// The cost of a rank's halo since the last reset.
 struct halo_cost {
   double pack = 0.0, wait = 0.0, unpack = 0.0;  ///< seconds
   std::int64_t bytes = 0;                       ///< sent
@@ -43,7 +43,8 @@ class timed_operator {
   virtual void get_input(int column, spinor_configuration& psi) const = 0;
   /// Copies the other operand of a vector operation, as it was when the stretch began.
   virtual void get_second_input(int /*column*/, spinor_configuration& /*psi*/) const {}
-  /// Returns what the last step of a vector operation has done since the stretch began: x + factor u, <u, v> or <v, u>.
+  /// Returns the factor of the x + factor u that an axpy has made since the stretch began. `is_swapped` tells <v, u>
+  /// from <u, v> of a scalar product.
   virtual complex<double> factor_of_stretch() const { return {}; }
   virtual bool is_swapped() const { return false; }
   /// Returns steps since the stretch began.
@@ -60,9 +61,9 @@ class timed_operator {
   virtual void set_communication(bool on) = 0;
   /// Whether applications can be recorded in a CUDA graph, as they are set now.
   virtual bool recordable() const = 0;
-  /// Returns how the halo gets to each neighbour; empty where that is not to be told.
+  /// Returns how the halo gets to each neighbour; empty if unknown.
   virtual std::string halo_description() const = 0;
-  /// Returns the bytes that this rank sends in an application, where they are known beforehand (GPU).
+  /// Returns the bytes that this rank sends in an application, if they are known beforehand (GPU).
   virtual double halo_bytes() const = 0;
   virtual void reset_halo_cost() = 0;
   virtual halo_cost get_halo_cost() const = 0;
@@ -75,7 +76,7 @@ struct timed_action {
   schur_kind preconditioning = schur_kind::symmetric;
 };
 
-/// Makes operators; those that share packed links, made one after the other, share them in memory too.
+/// Makes operators. Operators with the same packed links share them in memory, if they are made one after the other.
 class operator_maker {
  public:
   virtual ~operator_maker() = default;

@@ -52,8 +52,8 @@ class timed_vector_operation_of final : public timed_operator {
     numbers_.reset();
     state_ = steps_ = 0;
   }
-  /// An axpy that is done again and again goes through three states, so that its numbers stay what they are; a scalar
-  /// product alternates between <u, v> and <v, u>.
+  /// Repeated axpys go through three states, so that x returns to its first numbers; a scalar product alternates
+  /// between <u, v> and <v, u>.
   void step() override {
     const int state = state_;
     ++steps_;

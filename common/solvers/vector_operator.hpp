@@ -21,7 +21,8 @@ struct vector_operator_settings {
   bool overlap = true;                     ///< of communication and computation, on several ranks
 };
 
-/// What is applied. A is M on vectors of all sites, and Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe on those of even sites.
+/// The operation that is applied. A is M on vectors of all sites, and Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe on vectors of
+/// even sites.
 ///
 ///     y = G (A + shift + i mu gamma_5) x       y = G (A^+ + shift - i mu gamma_5) x  with `dagger`
 ///

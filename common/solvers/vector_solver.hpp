@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solves on vectors of a library: what its solvers have in common.
+/// The common base of a library's solvers: it solves on vectors.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace plaquette {
 
-/// Which system is solved. On vectors of all sites M x = b, or M^+ x = b. On those of even sites, for solvers that have
-/// such systems, with Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe,
+/// Which system is solved. On vectors of all sites M x = b, or M^+ x = b. On vectors of even sites, for solvers that
+/// have such systems, with Mhat = A_ee - 1/4 D_eo A_oo^-1 D_oe,
 ///
 ///     (Mhat + i mu gamma_5) x = b       (Mhat^+ - i mu gamma_5) x = b  with `dagger`
 ///     (Mhat^+ Mhat + mu^2) x = b  with `squared`
@@ -32,16 +32,17 @@ struct solved_vectors {
 
 class vector_solver : public library_part {
  public:
-  /// Takes the links as they are now, in the memory of those before: what was recorded or tuned still holds. From then
-  /// on each solve throws input_error if they have moved since. Sources and solutions stay as they are. Collective.
-  /// Throws input_error for links of another library or lattice, and if this solver cannot follow; it then stays as it
-  /// was. Throws input_error, too, for links whose A is singular: then each solve does so until a follow succeeds.
+  /// Takes the links as they are now, in the memory of the earlier links, so that recorded and tuned work stays valid.
+  /// From then on each solve throws input_error if they have moved since. Sources and solutions stay as they are.
+  /// Collective. Throws input_error for links of another library or lattice, and if this solver cannot follow; it then
+  /// stays as it was. Throws input_error, too, for links whose A is singular: then each solve does so until a follow
+  /// succeeds.
   void follow(const link_field& links);
 
   /// Solves all columns from a zero guess. The report's true residuals are recomputed with the operator of the system;
-  /// floors are those of full systems. Collective. Throws input_error unless x and b are different vectors of one
-  /// shape. They must be of this solver's library and have the precision of its solutions. It throws, too, for a system
-  /// that it does not solve, and if the links that it follows have moved.
+  /// floors are the rounding floors of full systems. Collective. Throws input_error unless x and b are different
+  /// vectors of one shape. They must be of this solver's library and have the precision of its solutions. It throws,
+  /// too, for a system that it does not solve, and if the links that it follows have moved.
   /// \param x  is not read
   schur_report solve(vectors& x, const vectors& b, const stopping_rule& rule, const vector_system& system = {});
   /// Returns the solutions in vectors of their own.

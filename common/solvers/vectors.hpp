@@ -60,7 +60,7 @@ class numbers_of_columns {
 /// \param name  of the numbers, for messages: "mu"
 std::vector<double> one_a_column(const std::vector<double>& numbers, int columns, const std::string& name);
 
-/// What a library does for `vectors`; arguments were checked. See vectors_of.hpp.
+/// The work of a library for `vectors`, with checked arguments. See vectors_of.hpp.
 class vectors_body {
  public:
   virtual ~vectors_body() = default;
@@ -86,9 +86,9 @@ class vectors_body {
   virtual vectors_handle freeze() = 0;
 };
 
-/// A batch of vectors. All members but `shape` and what follows it are collective. Two vectors that meet are of one
-/// library; else, and for shapes that do not fit, members throw input_error. What was moved from can only be assigned
-/// to. One caller at a time.
+/// A batch of vectors. All members are collective except `shape` and the accessors after it. Two vectors that meet are
+/// of one library; else, and for shapes that do not fit, members throw input_error. Vectors that were moved from can
+/// only be assigned to. One caller at a time.
 class vectors {
  public:
   /// Made by `library::make_vectors`.
@@ -99,7 +99,7 @@ class vectors {
   int columns() const { return shape_.columns; }
   const lattice_geometry& geometry() const { return *mark_; }
   const library_mark& mark() const { return mark_; }
-  /// Returns the spin basis in which they are kept. Callers meet DeGrand-Rossi's, or that of their arrays.
+  /// Returns the spin basis in which they are kept. Callers see the DeGrand-Rossi basis, or the basis of their arrays.
   spin_basis basis() const { return body().basis(); }
   const vectors_body& body() const;
   vectors_body& body();

@@ -175,8 +175,8 @@ std::unique_ptr<vectors_body> make_vectors_body(const typename Backend::context&
   });
 }
 
-/// Returns vectors with the numbers behind a handle; Dirac spinors of those of one chirality. Throws input_error if a
-/// solver of another library made them, or on another lattice.
+/// Returns vectors with the numbers behind a handle. Vectors of one chirality become Dirac spinors. Throws input_error
+/// if a solver of another library made them, or on another lattice.
 template <vectors_backend Backend>
 std::pair<vectors_shape, std::unique_ptr<vectors_body>> copy_of_handle(const typename Backend::context& ctx,
                                                                        const vectors_handle& of) {
