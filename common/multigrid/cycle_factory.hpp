@@ -22,7 +22,7 @@
 
 namespace plaquette {
 
-/// What cycles of a hierarchy share besides its levels.
+/// The resources that cycles of a hierarchy share, in addition to its levels.
 template <class Library>
 struct cycle_resources {
   using coarse_field = typename Library::coarse_field;
@@ -40,8 +40,8 @@ struct cycle_resources {
   std::optional<singular_vectors<coarse_field>> modes{};  ///< lowest ones of the coarsest lattice
 };
 
-/// Makes cycles for a number of columns. A short-lived object: it refers to all that it is given. What it makes does
-/// not.
+/// Makes cycles for a number of columns. A short-lived object: it refers to all its arguments. The cycles that it makes
+/// do not.
 template <class Library>
 class cycle_factory {
   using coarse_field = typename Library::coarse_field;
@@ -179,7 +179,7 @@ class cycle_factory {
     }
   }
 
-  /// CA-GCR, or the polynomial that it was on average where that is wanted and known.
+  /// Returns CA-GCR, or its mean polynomial if that is wanted and known.
   template <class Field, class System>
   any_relaxation<Field> by_polynomials(std::shared_ptr<const System> a, const Field& shape, std::size_t number,
                                        int steps) const {
@@ -241,7 +241,8 @@ class cycle_factory {
     if (!is_whole(number)) return levels_[number - 1];
     return resources_.whole.at(number, levels_, is_whole(number - 1));
   }
-  /// What cycles of a lattice call between steps. It is collective, so nothing where ranks are by themselves.
+  /// Returns the hook that cycles of a lattice call between steps. It is collective, so it is null on lattices that
+  /// each rank solves by itself.
   step_hook between_steps(std::size_t number) const {
     return library_.is_synchronous() && !is_whole(number) ? parameters_.between_parts : nullptr;
   }

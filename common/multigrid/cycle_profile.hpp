@@ -20,7 +20,7 @@ struct lattice_profile {
   std::int64_t krylov_steps = 0;  ///< of the GCR on this lattice
 };
 
-/// The same for all lattices, 0 the finest. Every stage waits for what was queued.
+/// The same for all lattices, 0 the finest. Every stage waits for all queued work.
 struct cycle_profile {
   std::function<void()> finish = [] {};
   std::vector<lattice_profile> lattices{};

@@ -6,7 +6,8 @@
 /// (2010) 201602; Clark et al. (SC16).
 ///
 /// Every level iterates on the red-black Schur complement of its lattice. Its residual there is the residual of the
-/// full system on the even sites (`full_residual`), whose odd part is zero: that is what goes to the coarser lattice.
+/// full system on the even sites (`full_residual`), whose odd part is zero. The full residual goes to the coarser
+/// lattice.
 #pragma once
 
 #include <concepts>
@@ -43,8 +44,9 @@ class any_relaxation {
   std::function<void(Field&, const Field&)> solve_, improve_;
 };
 
-/// x = about M^-1 b on a coarse lattice, in two parts: `begin` takes b to where it is solved, `end` does the rest. What
-/// the caller queues in between runs at the same time where the lattice lives elsewhere. Copies share everything.
+/// x = about M^-1 b on a coarse lattice, in two parts: `begin` copies b to the device of the lattice, `end` does the
+/// rest. If that is another device, work that the caller queues in between runs at the same time. Copies share
+/// everything.
 template <field_batch Field>
 class coarse_solver {
  public:
@@ -132,7 +134,7 @@ class residual_transfer final : public grid_transfer<Fine, Coarse> {
   mutable std::optional<Fine> r_;
 };
 
-/// What a cycle is made of. S stands for a relaxation, Ac^-1 for the solver of the coarser lattice.
+/// The parts of a cycle. S stands for a relaxation, Ac^-1 for the solver of the coarser lattice.
 template <field_batch Fine, field_batch Coarse>
 struct cycle_parts {
   std::optional<any_relaxation<Fine>> before, after;  ///< of the coarse correction; absent: none

@@ -21,7 +21,7 @@
 
 namespace plaquette {
 
-/// What a setup says about itself.
+/// Seconds and results of a setup.
 struct multigrid_setup_report {
   double relaxation_seconds = 0;   ///< null vectors from random ones
   double refinement_seconds = 0;   ///< inverse iteration with the cycle
@@ -46,7 +46,7 @@ struct multigrid_level {
 };
 
 /// A pool of null vectors of the finest lattice: on each aggregate and chirality, the leading ones of all stages of the
-/// setup so far, and what they are worth.
+/// setup so far, and their singular values.
 template <class Library>
 struct null_vector_pool {
   std::shared_ptr<const typename Library::basis> vectors;  ///< orthonormal
@@ -73,7 +73,7 @@ class level_builder {
     const extents& aggregate = parameters_.coarsenings.front().aggregate;
     typename Library::singular_values sizes;
     auto vectors = leading_vectors(v, aggregate, sizes);
-    if (!pool_ && sizes.rank < v.columns()) {  // takes what adds nothing out of v
+    if (!pool_ && sizes.rank < v.columns()) {  // drops vectors of v that add nothing
       static_cast<void>(orthonormal_columns(v, aggregate));
       vectors = leading_vectors(v, aggregate, sizes);
     }
@@ -81,8 +81,8 @@ class level_builder {
     pool_ = {std::make_shared<const basis>(std::move(vectors)), std::move(sizes), pool_ ? pool_->stages + 1 : 1};
   }
 
-  /// Adds the lattice that vectors v of lattice `number` make, and those below. The null vectors of a coarse lattice
-  /// are those of the finer one as it sees them.
+  /// Adds the lattice that vectors v of lattice `number` make, and the lattices below. The null vectors of a coarse
+  /// lattice are the restricted vectors of the finer one.
   template <class Fine>
   void add_level(Fine& v, std::size_t number) const {
     coarsening& c = parameters_.coarsenings[number];
@@ -124,7 +124,8 @@ class level_builder {
   }
 
  private:
-  /// The columns of P that vectors v of lattice `number` make, on the finest with those of the stages before.
+  /// Returns the columns of P that vectors v of lattice `number` make, on the finest with the vectors of earlier
+  /// stages.
   template <class Fine>
   std::shared_ptr<const basis> columns_of_p(Fine& v, std::size_t number) const {
     if constexpr (std::is_same_v<Fine, fine_field>)

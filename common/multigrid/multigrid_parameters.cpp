@@ -40,8 +40,8 @@ const char* name(null_space_kind kind) { return kind == null_space_kind::stages 
 
 namespace {
 
-/// The length of aggregates in a direction: near the wanted one, a divisor of what a rank holds, and such that the
-/// coarse lattice has an even extent, so that it falls into two parities; an odd extent where no divisor does that.
+/// Returns the length of aggregates in a direction: near the wanted one, and a divisor of a rank's extent. The coarse
+/// lattice gets an even extent, so that it falls into two parities, or an odd extent if no divisor gives an even one.
 int aggregate_length(int global, int local, int wanted) {
   for (const bool even : {true, false})
     for (const int difference : {0, -1, 1, 2, -2, 3}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a multigrid solver is made of, chosen at run time, and the choice for those who do not choose.
+/// The parameters of a multigrid solver, chosen at run time, and their defaults.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,8 @@ enum class correction_kind {
   /// x += C (b - A x), then x += S (b - A x).
   multiplicative,
   /// x += C r + S r with r = b - A x, so that a device may relax while a CPU solves the coarser grid (Clark et al.
-  /// 2016). An error that both know is taken out twice: what is around the cycle must find its length.
+  /// 2016). An error that both reduce is subtracted twice, so the solver around the cycle must find the length of its
+  /// step.
   additive
 };
 /// How null vectors come from random ones.
@@ -49,8 +50,8 @@ enum class null_vector_solver {
 
 /// Which vectors the columns of P on the finest lattice are made of.
 enum class null_space_kind {
-  last,   ///< those of the last refinement
-  stages  ///< the leading ones of those after relaxation and after each refinement, each weighted by |v| / |M v|
+  last,   ///< the vectors of the last refinement
+  stages  ///< the leading vectors after relaxation and after each refinement, each weighted by |v| / |M v|
 };
 
 /// Reads "v", "w" or "k". Throws input_error for anything else.
@@ -61,8 +62,8 @@ const char* name(coarsest_kind kind);
 const char* name(null_vector_solver kind);
 const char* name(null_space_kind kind);
 
-/// Returns the refinements that serve as well as more: vectors become alike by them, and earlier stages hold what is
-/// lost.
+/// Returns the number of refinements that serve as well as more. They make vectors alike, and earlier stages hold the
+/// directions that are lost.
 constexpr int default_refinements(null_space_kind kind) { return kind == null_space_kind::stages ? 2 : 3; }
 
 /// One step from a lattice to the next coarser one.
@@ -132,7 +133,7 @@ struct multigrid_parameters {
   }
 
   /// Called between the parts of a setup and, where answers are ready at once, between the steps of cycles, on all
-  /// ranks alike; null: never. What it throws ends them.
+  /// ranks alike; null: never. An exception from it ends them.
   std::function<void()> between_parts = nullptr;
 };
 
@@ -140,13 +141,13 @@ struct multigrid_parameters {
 /// \param most_levels  at least 2
 multigrid_parameters default_multigrid_parameters(const extents& global, const extents& local, int most_levels = 3);
 
-/// Sets what depends on the device and not on the lattice: smoother, steps, coarsest solver. A GPU takes all steps that
-/// it is given, since it cannot end early without an answer to the host; so it is given few.
+/// Sets the parameters that depend on the device and not on the lattice: smoother, steps, coarsest solver. A GPU takes
+/// all steps that it is given, since it cannot end early without an answer to the host; so it is given few.
 void set_device_defaults(multigrid_parameters& parameters, bool on_gpu);
 /// Returns the precision of the cycle on the finest lattice that is fastest on a device.
 constexpr precision default_cycle_precision(bool on_gpu) { return on_gpu ? precision::half : precision::single; }
 
-/// "4x4x4x4,2x2x2x2" and "24,24" as coarsenings. Throws input_error where they do not match in number, or are none.
+/// "4x4x4x4,2x2x2x2" and "24,24" as coarsenings. Throws input_error if they do not match in number, or are invalid.
 std::vector<coarsening> parse_coarsenings(const std::string& aggregates, const std::vector<int>& vectors);
 
 }  // namespace plaquette

@@ -14,7 +14,7 @@
 
 namespace plaquette {
 
-/// Where the parts of one lattice's cycle note what they take.
+/// The place where the parts of one lattice's cycle note their seconds.
 struct profile_of_lattice {
   std::shared_ptr<cycle_profile> profile;
   std::size_t number;  ///< of the lattice, 0 the finest

@@ -22,14 +22,15 @@
 
 namespace plaquette {
 
-/// A solver of the coarsest lattice that leaves more than this of what it left before stalls.
+/// A solver of the coarsest lattice stalls if a second solve leaves more than this fraction of the first one's
+/// residual.
 inline constexpr double stalling_rate = 0.9;
 
 /// The parts of a hierarchy of lattices. Library has
 ///   fine_field, coarse_field           field types of the cycle
 ///   fine_operator, coarse_system         Mhat: apply, prepare_source, reconstruct_solution, (full_residual)
 ///   transfer, basis, matrices           P; its columns; P^+ M P
-///   make_orthonormal(basis)             returns an `orthonormalisation`, or what has its `replaced` and `is_useless`
+///   make_orthonormal(basis)             returns an `orthonormalisation`, or an object with `replaced`, `is_useless`
 ///   singular_values, take_leading_vectors(kept, of kept, fresh, weights)   a pool of null vectors, with a `rank`
 ///   fine_domains, coarse_domains       schwarz_domains of Mhat and of matrices, given their shape
 /// and the functions called below.
@@ -99,14 +100,14 @@ class multigrid {
     return all;
   }
 
-  /// The null vectors of the finest lattice, from what is kept of them.
+  /// Returns the null vectors of the finest lattice, from their kept coefficients.
   fine_field null_vectors() const {
     fine_field v = library_.random_fine_field(coefficients_->columns(), 0);
     levels_.front().from_finer->prolong(v, *coefficients_);
     return v;
   }
 
-  /// What makes a level: its columns of P and its operator.
+  /// The parts of a level: its columns of P and its operator.
   struct made_level {
     basis vectors;
     matrices numbers;
@@ -127,11 +128,11 @@ class multigrid {
   const std::vector<level>& levels() const { return levels_; }
   const multigrid_setup_report& report() const { return report_; }
   const multigrid_parameters& parameters() const { return parameters_; }
-  /// Returns how many stages of null vectors P is made of; 0 where that was not done here.
+  /// Returns how many stages of null vectors P is made of; 0 if this setup did not collect stages.
   int stages() const { return pool_ ? pool_->stages : 0; }
   const Library& library() const { return library_; }
 
-  /// Lets cycles that are made from here on note their seconds and steps. Returns where they do.
+  /// Lets cycles that are made from here on note their seconds and steps. Returns the profile that they fill.
   std::shared_ptr<cycle_profile> start_profile() {
     const auto profile = std::make_shared<cycle_profile>();
     profile->lattices.resize(parameters_.coarsenings.size() + 1);
@@ -150,8 +151,8 @@ class multigrid {
     return factory().inverse(number, columns);
   }
 
-  /// Returns what the solver of the coarsest lattice leaves of a residual that it has left before, from random sources:
-  /// the largest of some. Near 1 where it misses a mode. Collective.
+  /// Returns the fraction of a first solve's residual that a second solve on the coarsest lattice leaves: the largest
+  /// over random sources. Near 1 if the solver misses a mode. Collective.
   double left_by_coarsest() const {
     constexpr int columns = 12, rounds = 2;
     const level& last = levels_.back();
@@ -181,10 +182,10 @@ class multigrid {
     }
   }
 
-  /// Finds the polynomials with which cycles that are made from here on relax, where that is wanted: the mean
-  /// coefficients of CA-GCR in cycles on a random right-hand side, x += alpha B r, r = b - A x, alpha such that |r|
-  /// falls as much as it can (an additive correction needs that). M is gamma_5-Hermitian, its eigenvalues come in
-  /// conjugate pairs, and the coefficients of the best polynomial are real. Collective.
+  /// Finds the polynomials with which later cycles relax, if wanted: the mean coefficients of CA-GCR in cycles on a
+  /// random right-hand side. These cycles make x += alpha B r, r = b - A x, with the alpha of the smallest |r|, which
+  /// an additive correction needs. M is gamma_5-Hermitian, its eigenvalues come in conjugate pairs, and the
+  /// coefficients of the best polynomial are real. Collective.
   void fit_polynomial_smoothers() {
     const auto places = places_of_polynomials(parameters_);
     const auto is_known = [this](const auto& place) { return parameters_.polynomials.contains(place); };
@@ -244,7 +245,7 @@ class multigrid {
   level_builder<Library> builder() { return {library_, parameters_, levels_, pool_, report_}; }
   cycle_factory<Library> factory() const { return {library_, parameters_, levels_, resources_}; }
 
-  /// Makes all levels. Takes out of v what adds nothing.
+  /// Makes all levels. Drops vectors of v that add nothing.
   void build(fine_field& v) {
     levels_.clear();
     resources_.whole.forget();

@@ -25,8 +25,8 @@ class null_vector_maker {
   null_vector_maker(const Library& library, const multigrid_parameters& parameters)
       : library_(library), parameters_(parameters) {}
 
-  /// M v = 0 from random v, on the red-black system: a Krylov solver for the correction, or a polynomial. (They take
-  /// out what is quick to converge; what stays is the null space.) GCR where the system has no adjoint.
+  /// M v = 0 from random v, on the red-black system: a Krylov solver for the correction, or a polynomial. (They remove
+  /// the parts that converge quickly; the null space stays.) GCR if the system has no adjoint.
   template <class System, class Field>
   void relax(const System& a, Field& v) const {
     for_each_group(v, [&](Field& part) {
@@ -101,7 +101,7 @@ class null_vector_maker {
     }
   }
 
-  /// Where only rounding is left of a column, as with heavy quarks, it becomes that of `random` again.
+  /// If only rounding is left of a column, as with heavy quarks, it becomes the column of `random` again.
   template <class Field>
   static void keep_where_nothing_is_left(Field& v, Field& random) {
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);

@@ -15,7 +15,7 @@ namespace plaquette {
 /// The domains of a lattice as operators.
 template <field_batch Field>
 struct schwarz_domains {
-  any_operator<Field> inside;  ///< A without what leads from domain to domain
+  any_operator<Field> inside;  ///< A without the terms from domain to domain
   /// to = from on the domains of a colour and 0 elsewhere, for each colour; none: all domains at the same time.
   std::vector<any_operator<Field>> colours{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Polynomials that relax as CA-GCR does on average: where they stand in a cycle, and what was recorded of CA-GCR.
+/// Polynomials that relax as CA-GCR does on average: their places in a cycle, and the recorded coefficients of CA-GCR.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class recorded_coefficients {
   }
   void clear() { calls_.clear(); }
 
-  /// Returns their means, where these are finite.
+  /// Returns the means, unless they are not finite.
   std::map<place_of_relaxation, std::vector<double>> means() const {
     std::map<place_of_relaxation, std::vector<double>> all;
     for (const auto& [place, calls] : calls_) {
