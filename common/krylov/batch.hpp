@@ -43,7 +43,8 @@ void normalise_columns(Field& x) {
 /// Numbers on their way to the host: the call waits for them, once.
 using late_values = std::function<std::vector<std::vector<complex<double>>>()>;
 
-/// Returns the same, waited for later: not for what is queued from here on, where the backend can tell.
+/// Returns the same, waited for later. If the backend can tell, this does not wait for work that is queued from here
+/// on.
 template <column_scalars S>
 late_values late_values_of(const std::vector<S>& handles) {
   if constexpr (requires(std::span<const S> list) {
@@ -98,7 +99,7 @@ typename Field::scalars residual(Field& r, const A& a, const Field& x, const Fie
   return subtract_norm2(r, b, ax);
 }
 
-/// Returns the same for the guess x of a solve; without A where the rule says that x is zero.
+/// Returns the same for the guess x of a solve; without A if the rule says that x is zero.
 /// \param b2  |b|^2
 template <field_batch Field, forward_operator<Field> A>
 typename Field::scalars residual_of_guess(const stopping_rule& rule, Field& r, const A& a, const Field& x,
@@ -161,7 +162,7 @@ void zero_columns(Field& u, const std::vector<int>& list) {
   }
 }
 
-/// Returns the columns `list` of u, to be read: u itself where these are all.
+/// Returns the columns `list` of u, to be read: u itself if the list has all columns.
 template <field_batch Field>
 Field some_columns(const Field& u, const std::vector<int>& list) {
   return std::ssize(list) == u.columns() ? u : gather_columns(u, list);

@@ -24,7 +24,7 @@ enum class shadow_residual {
 
 namespace detail {
 
-/// -omega <q0, s> lacks <r0, s>, which is rounding, some u |rho| each time. What is left stays while rho becomes small
+/// -omega <q0, s> lacks <r0, s>, which is rounding, some u |rho| each time. This error stays while rho becomes small
 /// with r. So rho is summed from its definition in every so many iterations, and in each of the first ones, after which
 /// a solve that converges quickly is over.
 inline constexpr int iterations_between_sums_of_rho = 5;
@@ -50,9 +50,9 @@ void begin_space(Field& r0, Field& q0, Field& p, const A& a, const Field& r, con
   scatter_columns(q0, list, some_q0);
 }
 
-/// Where the monitor has replaced r by r', rho' = <r0, r'> takes the place of rho in beta too. That is what makes the
-/// image of the new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r).
-/// Where the Krylov space is used up a new one begins.
+/// If the monitor has replaced r by r', rho' = <r0, r'> takes the place of rho in beta too. This makes the image of the
+/// new direction orthogonal to r0: p = r + beta (p_ - omega v) becomes p' = r' + (rho' / rho) (p - r). If the Krylov
+/// space is used up, a new one begins.
 /// \param rho_of_beta  that beta was made with
 template <class Watch, field_batch Field, class S, linear_operator<Field> A>
 void follow_new_residual(Watch& watch, const A& a, const Field& r, Field& r0, Field& q0, Field& p, S& rho,

@@ -91,7 +91,7 @@ solve_report bicgstab_l_under(Watch& watch, const A& a, int l) {
         watch.record(rr, {of_rho, of_u, of_u}, {uu, norm2(u[j])});
         continue;
       }
-      // The minimisation, of what is not converged by now.
+      // The minimisation, in the columns that have not converged by now.
       const S going = watch.unconverged(rr);
       std::vector<std::vector<S>> tau(length);
       std::vector<S> sigma, gamma_prime;

@@ -10,8 +10,9 @@
 
 namespace plaquette {
 
-/// How many columns the operator behind a bridge is given: those of the batch, or always all of the workspace, where
-/// the others are zero. The latter is for operators that are prepared for one width, such as a recorded one.
+/// How many columns the operator behind a bridge is given: the columns of the batch, or always all columns of the
+/// workspace. The columns that the batch lacks are zero there. The whole workspace is for operators that are prepared
+/// for one width, such as a recorded one.
 enum class bridge_width { of_batch, whole };
 
 /// The operator back A there on fields of type Field, where A lives on fields of type InnerField. A dagger exists where
@@ -24,7 +25,7 @@ class bridged_operator {
  public:
   /// \param a      is kept; an operator that must not be copied goes in as any_operator<InnerField>
   /// \param shape  a field of InnerField with as many columns as the widest batch
-  /// \param width  of what A is applied to
+  /// \param width  of the fields that A is applied to
   bridged_operator(A a, const InnerField& shape, There there, Back back, bridge_width width = bridge_width::of_batch)
       : a_(std::move(a)),
         there_(std::move(there)),

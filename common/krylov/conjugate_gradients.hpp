@@ -18,8 +18,8 @@ namespace plaquette {
 
 namespace detail {
 
-/// `conjugate` where its size is not above that of the real number `norms`, which is `norms` elsewhere. Where the step
-/// length comes from |r|^2 an error would grow with a larger one. (Gilbert, Nocedal, SIAM J. Optim. 2 (1992) 21)
+/// Returns, in each column, `conjugate` if |conjugate| <= |norms|, else the real number `norms`. If the step length
+/// comes from |r|^2, an error would grow with a larger beta. (Gilbert, Nocedal, SIAM J. Optim. 2 (1992) 21)
 template <class S>
 S bounded_beta(const S& conjugate, const S& norms) {
   const std::vector<double> none(static_cast<std::size_t>(norms.columns()), 0.0);
@@ -57,7 +57,7 @@ solve_report conjugate_gradients_under(Watch& watch, const A& a) {
 }
 
 /// alpha = <A p, r> / |A p|^2     x += alpha p     r -= alpha A p     s = A^+ r     p <- s + beta p,
-/// beta = <s - s_, s> / |s_|^2, s_ that of the iteration before
+/// beta = <s - s_, s> / |s_|^2, s_ of the iteration before
 template <class Watch, class A>
 solve_report cgnr_under(Watch& watch, const A& a) {
   const auto op = watch.counted(a);

@@ -14,7 +14,7 @@ namespace plaquette {
 /// Where a recurrence begins.
 template <field_batch Field>
 struct solver_start {
-  Field x;                     ///< what the recurrence adds its steps to
+  Field x;                     ///< the recurrence adds its steps to it
   Field r;                     ///< its residual
   typename Field::scalars rr;  ///< |r|^2
 };
@@ -85,8 +85,7 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
   /// Notes an iteration. The gain serves monitors that need to know how large A is.
   void record(const scalars& rr, std::initializer_list<divisor> divisors, const gain&) { record_.add(rr, divisors); }
 
-  /// Where a convergence check is due: reads what was recorded since the last one, and lets the columns go that are
-  /// done.
+  /// If a convergence check is due, reads the records since the last one, and removes the columns that are done.
   /// \param y      the iterated solution
   /// \param parts  every other field and handle of the batch
   /// \returns whether columns are left
@@ -128,7 +127,7 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     return this->running();
   }
 
-  // What a monitor that replaces residuals (reliable_watch) does between the formulas. This one never does.
+  // Calls between the formulas, for a monitor that replaces residuals (reliable_watch). This one never does.
   static constexpr bool replaces_residuals = false;
   void guard_against_drift(double /*growth*/) {}
   void correct_product(scalars& /*u_r*/, const Field& /*u*/, const Field& /*r*/) const {}

@@ -18,7 +18,7 @@ namespace plaquette {
 
 namespace detail {
 
-/// What happens to the columns of a defect correction from solve to solve.
+/// The state of the columns of a defect correction from solve to solve.
 class defect_record {
  public:
   defect_record(const stopping_rule& rule, const reliable_updates& parameters, double unit_roundoff, int columns)
@@ -123,9 +123,9 @@ class defect_record {
 }  // namespace detail
 
 /// Solves A x = b for all columns at once by corrections x += e. A e = b - A x is solved in low precision, from zero
-/// and with a new Krylov space each time, until its residual has fallen by `parameters.delta`. What the Krylov space
-/// has learnt is lost with each correction; solvers with reliable updates keep it. (Same arguments and report as
-/// theirs; `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.) b may have any length.
+/// and with a new Krylov space each time, until its residual has fallen by `parameters.delta`. Each correction loses
+/// the Krylov space of the last one; solvers with reliable updates keep it. (Same arguments and report as theirs;
+/// `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.) b may have any length.
 /// \param solver  solve_report (const Inner&, InnerField& e, const InnerField& r, const stopping_rule&)
 /// \throws input_error where x and b differ in shape or delta is not between 0 and 1
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,

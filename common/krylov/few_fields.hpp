@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Operations on a few fields at once. A backend may offer them as one pass over memory: functions `fused_...`, found
-/// by argument-dependent lookup, for at most `most_fused` fields of a call. Where it does not, they are made of the
-/// vector operations of common/concepts.hpp.
+/// by argument-dependent lookup, for at most `most_fused` fields of a call. If it does not, they are made of the vector
+/// operations of common/concepts.hpp.
 #pragma once
 
 #include <algorithm>

@@ -98,13 +98,12 @@ inline void require(const flexible_gcr_parameters& parameters) {
 
 }  // namespace detail
 
-/// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises, whatever
-/// `inverse` does; each iteration takes one application of either. The operator and the residual are those of Field;
-/// with `bridge` the preconditioner works in another precision. At the end the residual of every column is computed
-/// from x (`true_residual`); columns that claimed convergence above their tolerance are solved further. b may have any
-/// length.
+/// A x = b for all columns at once; `inverse` approximates A^-1. The residual never rises, whatever `inverse` does;
+/// each iteration takes one application of either. The operator and the residual have the precision of Field; with
+/// `bridge` the preconditioner works in another precision. At the end the residual of every column is computed from x
+/// (`true_residual`); columns that claimed convergence above their tolerance are solved further. b may have any length.
 /// \param x        the initial guess, and the solution
-/// \param inverse  serves batches of any width up to that of b, since columns that have converged leave
+/// \param inverse  serves batches of any width up to b's, since columns that have converged leave
 template <field_batch Field, forward_operator<Field> A, preconditioner<Field> P>
 solve_report flexible_gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule, const P& inverse,
                           const flexible_gcr_parameters& parameters = {}) {

@@ -27,7 +27,7 @@ solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule
 
   using scalars = typename Field::scalars;
   std::vector<Field> p, q;  // directions and their images q = A p
-  std::vector<scalars> qq;  // |q|^2 of those in use
+  std::vector<scalars> qq;  // |q|^2 of the images in use
   while (watch.running()) {
     if (std::ssize(qq) == length) qq.clear();
     const std::size_t m = qq.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a GCR whose directions come from a preconditioner keeps: for the outer solver and for the cycles inside.
+/// The directions of a GCR with a preconditioner, for the outer solver and for the cycles inside.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ template <field_batch Field>
 struct gcr_directions {
   using scalars = typename Field::scalars;
   std::vector<Field> p, q;                  ///< as many as were ever needed
-  std::vector<scalars> qq;                  ///< |q|^2 of those in use
+  std::vector<scalars> qq;                  ///< |q|^2 of the images in use
   std::vector<std::vector<scalars>> along;  ///< c_kj
 
   int count() const { return static_cast<int>(qq.size()); }
@@ -29,7 +29,7 @@ struct gcr_directions {
 
   /// Takes in a new direction, p[count()], and makes its image orthogonal to those before. Returns <q, r>, |q|^2, and
   /// |q|^2 before.
-  /// \param active  1 in the columns that go on, 0 in those that stand still
+  /// \param active  1 in the columns that go on, 0 in the columns that stand still
   template <forward_operator<Field> A>
   std::tuple<scalars, scalars, scalars> add(const A& a, const Field& r, const scalars& active) {
     Field& q_new = q[qq.size()];

@@ -13,7 +13,7 @@
 namespace plaquette {
 
 /// Solves the columns of x and b in groups that follow each other, and reports as one solve.
-/// \param counts  columns of each group; all together they are those of b
+/// \param counts  columns of each group; their sum is the number of columns of b
 /// \param solver  solve_report (Field& x, const Field& b, const stopping_rule&, int first), called with views of the
 ///                columns from `first` on
 template <field_batch Field, class Solver>
@@ -37,8 +37,8 @@ solve_report solve_groups(const std::vector<int>& counts, Field& x, const Field&
   return total;
 }
 
-/// Does the same in groups of at most `columns_at_once`. Columns do not depend on each other, so the solutions are
-/// those of the whole batch.
+/// Does the same in groups of at most `columns_at_once`. Columns do not depend on each other, so the solutions are the
+/// same as in one batch.
 /// \param solver  solve_report (Field& x, const Field& b, const stopping_rule&), called with views of some columns
 template <field_batch Field, class Solver>
 solve_report solve_in_groups(int columns_at_once, Field& x, const Field& b, const stopping_rule& rule,

@@ -26,7 +26,8 @@ struct inner_gcr_parameters {
 
 namespace detail {
 
-/// Whether all columns of a residual are below a fraction of the source: read on the host where that is above zero.
+/// Tests whether all columns of a residual are below a fraction of the source. The host reads them if the fraction is
+/// above zero.
 template <field_batch Field>
 class residual_test {
  public:

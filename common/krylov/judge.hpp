@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What numbers on the host say about one column of a solve: it goes on, or it ends for a reason. Pure functions; what
-/// they must remember from one call to the next is in `column_state`.
+/// Judges one column of a solve by its numbers on the host: it goes on, or it ends for a reason. Pure functions;
+/// `column_state` keeps their state from one call to the next.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct reliable_updates {
   /// true one did not fall by a tenth.
   int idle_updates = 10;
   /// Ends a column whose true residual has not fallen by a tenth over this number of iterations. No plateau lasts that
-  /// long: those of BiCGstab at light mass last some hundreds of iterations.
+  /// long: BiCGstab's plateaus at light mass last some hundreds of iterations.
   int patience = 5000;
   /// Most restarts of a column that broke down, turned to NaN or was thrown far off. It starts again from its best
   /// solution, as long as its true residual falls by a tenth from start to start.
@@ -56,13 +56,13 @@ struct division_numbers {
   double a2 = 0.0, b2 = 0.0;
 };
 
-/// What is known of a column. Residuals are relative to |b|.
+/// The state of a column. Residuals are relative to |b|.
 struct column_state {
   int place = 0;               ///< in the caller's batch
   double b2 = 0.0;             ///< |b|^2
-  double limit2 = 0.0;         ///< what |r|^2 must not exceed
-  double latest = 0.0;         ///< iterated residual; infinite where the iterate is not to be trusted
-  double kept = 0.0;           ///< residual of the solution in the caller's x; the true one where it is computed
+  double limit2 = 0.0;         ///< the largest |r|^2 that meets the tolerance
+  double latest = 0.0;         ///< iterated residual; infinite if the iterate is not to be trusted
+  double kept = 0.0;           ///< residual of the solution in the caller's x; the true one if that was computed
   double kept_iterated = 0.0;  ///< the iterated residual of that solution
   double smallest = 0.0;       ///< iterated residual, and the iteration that reached it
   int smallest_at = 0;
@@ -81,7 +81,7 @@ struct column_state {
   double progress = 0.0;      ///< true residual that later ones are measured by, and the iteration that reached it
   int progress_at = 0;
   int idle = 0;      ///< updates since then
-  int claims = 0;    ///< those of them that met the tolerance by the iterated residual
+  int claims = 0;    ///< updates since then whose iterated residual met the tolerance
   std::string note;  ///< of the first mismatch
 };
 
@@ -93,7 +93,7 @@ struct verdict {
   std::string why;
 };
 
-/// Residuals of an update, absolute and squared, and what is needed to judge them.
+/// Residuals of an update, absolute and squared, and the numbers that are needed to judge them.
 struct update_numbers {
   double r2 = 0.0;    ///< true residual
   double gap2 = 0.0;  ///< its distance from the iterated one
@@ -106,7 +106,7 @@ struct update_numbers {
 struct update_verdict {
   verdict next;
   bool mismatch = false;  ///< the two residuals differ by more than rounding explains
-  bool at_floor = false;  ///< converged at what the precision of the solution leaves
+  bool at_floor = false;  ///< converged at the floor of the solution's precision
   /// The iterated residual fell by more than low precision can tell since the last update. The Krylov space is used up,
   /// and the true residual lies outside of it.
   bool exhausted = false;
@@ -137,8 +137,8 @@ inline verdict guess(column_state& c, const stopping_rule& rule, double b2, doub
   return {};
 }
 
-/// Returns what is wrong with a number that the method divided by; empty where nothing is. Numbers that lead to the
-/// next step only, and vanish with the residual, do not matter to a column that has converged.
+/// Returns the fault of a number that the method divided by; empty if it has none. Numbers that lead to the next step
+/// only, and vanish with the residual, do not matter to a column that has converged.
 inline std::string fault(const division_test& t, const division_numbers& n, column_state& c, double threshold,
                          bool converged) {
   const std::string vanished = t.what + std::string(" vanished");
@@ -201,7 +201,7 @@ inline verdict progress(const column_state& c, const stopping_rule& rule, int k)
           "no progress over " + std::to_string(rule.stagnation_window) + " iterations" + at(c.stagnant_at)};
 }
 
-/// Judges what ends a column whatever its numbers say.
+/// Judges a stop and the iteration limit, which end a column whatever its numbers are.
 inline verdict end(const stopping_rule& rule, int k, bool stop) {
   if (stop) return {true, solve_status::interrupted, k, "interrupted" + at(k)};
   if (k >= rule.limit)
@@ -237,7 +237,7 @@ inline double smallest_fraction(const column_state& c, double delta, double low_
 
 /// Returns whether the iterated residual is off by more than rounding explains. Each of k iterations adds a step to e
 /// and its image to r, both of which low precision rounds: u |A| |e| and u |r| each, at random. The outer residual errs
-/// by u_high |A| |y|. Sixteen times all that is allowed, and what is small against the residual.
+/// by u_high |A| |y|. Sixteen times their sum is allowed, or a tenth of the true residual if that is more.
 inline bool disagree(const column_state& c, const update_numbers& n, int now) {
   const double steps = std::sqrt(static_cast<double>(now - c.updated_at + 1));
   const double rounding = n.low_roundoff * steps * (n.operator_norm * std::sqrt(n.e2) + c.largest * std::sqrt(c.b2)) +

@@ -16,7 +16,7 @@
 
 namespace plaquette {
 
-/// How what is found in low precision comes to the solution in high precision.
+/// How corrections in low precision come to the solution in high precision.
 enum class mixed_scheme { reliable, defect_correction };
 
 inline constexpr std::array<std::pair<mixed_scheme, std::string_view>, 2> mixed_scheme_names{
@@ -50,10 +50,10 @@ inline reliable_updates noticing_a_stall(reliable_updates updates, int patience)
 
 }  // namespace detail
 
-/// Solves A x = b by a solver of that kind that iterates in the precision of Low (or in that of x, where Low is its
-/// type). Reliable updates are there for all but gcr and mr, defect correction for all.
+/// Solves A x = b by a solver of that kind that iterates in the precision of InnerField, which may be the type of x.
+/// Reliable updates are there for all but gcr and mr, defect correction for all.
 /// \param outer  A in the precision of x and b
-/// \param inner  A in the precision of Low
+/// \param inner  A in the precision of InnerField
 /// \param x      the initial guess, and the solution
 /// \throws input_error for reliable updates of another solver
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,

@@ -36,12 +36,12 @@ class shifted_operator {
   double sigma_;
 };
 
-/// One report a shift. What all shifts cost together stands in the first.
+/// One report a shift. The work of all shifts together stands in the first.
 using multishift_report = std::vector<solve_report>;
 
 namespace detail {
 
-/// Follows the residuals of all shifts: |r|^2 of the first is iterated, those of the others are zeta_s^2 times it.
+/// Follows the residuals of all shifts: |r|^2 of the first is iterated, and zeta_s^2 times it is |r_s|^2 of the others.
 template <field_batch Field>
 class multishift_watch : public recorded_batch<typename Field::scalars> {
   using base = recorded_batch<typename Field::scalars>;
@@ -59,8 +59,8 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
     }
   }
 
-  /// Reads |b|^2, which is |r|^2 too: the guess is zero. Where a column is not of ordinary length nothing begins: the
-  /// scaled ones are to be solved.
+  /// Reads |b|^2, which is |r|^2 too: the guess is zero. If a column is not of ordinary length nothing begins: the
+  /// caller solves for the scaled columns.
   template <class... Parts>
   ordinary_columns<Field> begin(const Field& b, Parts&... parts) {
     const auto values = record_.read({this->b2()});
@@ -172,18 +172,18 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
 }  // namespace detail
 
 /// (A + shifts[s]) x[s] = b for all shifts s and all columns at once, A + shifts[0] Hermitian and positive. One
-/// application of A an iteration, and two passes over memory for each shift that is not done. The Krylov space is that
-/// of b for every shift, so that the residuals r_s = zeta_s r are parallel:
+/// application of A an iteration, and two passes over memory for each shift that is not done. Every shift has the
+/// Krylov space of b, so that the residuals r_s = zeta_s r are parallel:
 ///
 ///     zeta'_s / zeta_s = alpha_ / (alpha_ (1 + alpha sigma_s) + alpha beta (1 - zeta_s / zeta_s_))
 ///     x_s += alpha zeta'_s p_s      p_s = r' + beta' (zeta'_s / zeta_s) p_s
 ///
 /// with sigma_s the shift relative to the first, _ the step before and ' the step after, p_s the usual direction over
-/// zeta_s. The ratio of the zetas is what is iterated, so that nothing underflows. A shift that meets the tolerance
+/// zeta_s. The recurrence iterates the ratio of the zetas, so that nothing underflows. A shift that meets the tolerance
 /// stands still. The guess is zero, whatever x holds. b may have any length.
 /// \param x       one field a shift, of b's shape
 /// \param shifts  ascending
-/// \throws input_error where there is no shift, they do not ascend, or shapes differ
+/// \throws input_error if there is no shift, they do not ascend, or shapes differ
 template <field_batch Field, linear_operator<Field> A>
 multishift_report multishift_cg(const A& a, std::vector<Field>& x, const Field& b, std::span<const double> shifts,
                                 const stopping_rule& rule) {

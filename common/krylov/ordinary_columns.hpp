@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Right-hand sides of any length. The solution of s b is s times that of b, and a power of two changes no bit of a
-/// number but its exponent. So a column that is too short or too long for squares of its numbers, or for single and
-/// half precision, is solved at about length 1, and the solution scaled back.
+/// Right-hand sides of any length. The solution of s b is s times the solution of b, and a power of two changes no bit
+/// of a number but its exponent. So a column that is too short or too long for squares of its numbers, or for single
+/// and half precision, is solved at about length 1, and the solution scaled back.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void scale_columns(Field& x, const std::vector<double>& factors) {
 }
 
 /// A batch of right-hand sides, and the power of two for each that makes its length about 1. It is 1 for a column of
-/// ordinary length, for zero and for what is not finite.
+/// ordinary length, for zero and for numbers that are not finite.
 template <field_batch Field>
 class ordinary_columns {
  public:
@@ -80,8 +80,8 @@ class ordinary_columns {
     scale_columns(x, back);
   }
 
-  /// Returns what `solve` returns for the scaled b, whose solutions become those of b.
-  /// \param x      solutions, one or more for each right-hand side; what they hold before is a guess
+  /// Returns the result of `solve` for the scaled b, and scales its solutions back to solutions of b.
+  /// \param x      solutions, one or more for each right-hand side; their numbers before are a guess
   /// \param solve  (const Field& b) for the same x
   template <class Solve>
   auto solve(std::span<Field> x, Solve&& solve) const {

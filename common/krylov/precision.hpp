@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The precisions that a field may be stored in, what each of them rounds off, and the defaults of a solver of mixed
-/// precision.
+/// The precisions that a field may be stored in, their roundoffs, and the defaults of a solver of mixed precision.
 #pragma once
 
 #include <string>
@@ -35,7 +34,8 @@ inline constexpr precision precision_of = std::is_same_v<typename Field::value_t
                                                                                                    : precision::half;
 
 /// Returns the largest relative error of one rounding: 2^-53, 2^-24; of half 2^-16, half a unit of its fixed point
-/// relative to the largest number that shares the scale; of pairs 2^-45, of a product relative to what it adds.
+/// relative to the largest number that shares the scale; of pairs 2^-45, of a product relative to the terms that it
+/// adds.
 constexpr double unit_roundoff(precision p) {
   return p == precision::double_  ? 0x1p-53
          : p == precision::pairs  ? 0x1p-45
@@ -43,14 +43,14 @@ constexpr double unit_roundoff(precision p) {
                                   : 0x1p-16;
 }
 
-/// Returns epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: what is left of |b - A x| / |b|
-/// by rounding x to a precision of unit roundoff u and summing A x in it, about. (Measured for the Wilson-clover
+/// Returns epsilon |A| |x| / |b|, epsilon = 2 u the distance from 1 to the next number: about the |b - A x| / |b| that
+/// comes from rounding x to a precision of unit roundoff u and summing A x in it. (Measured for the Wilson-clover
 /// operator: a third to the whole of it.)
 constexpr double residual_floor(double unit_roundoff, double operator_norm, double x_norm, double b_norm) {
   return 2.0 * unit_roundoff * operator_norm * x_norm / b_norm;
 }
 
-/// What a solve shall reach, and when its residual is recomputed.
+/// The tolerance of a solve, and when its residual is recomputed.
 struct mixed_precision_defaults {
   double tolerance;  ///< on |b - A x| / |b|
   /// The residual is recomputed, and the correction added to the solution, where the iterated residual has fallen to
@@ -61,10 +61,10 @@ struct mixed_precision_defaults {
   int longest_interval;
 };
 
-/// Babich, Clark, Joo (SC10), table of solver modes; outer: of the solution and the true residual; inner: of the
-/// Krylov space. Pairs that are not in the table have the tolerance of their outer precision. Their delta is limited by
-/// the inner recurrence, whose error relative to the largest residual since the last update must stay below it: that of
-/// uniform single for double-single.
+/// Babich, Clark, Joo (SC10), table of solver modes; outer: of the solution and the true residual; inner: of the Krylov
+/// space. Pairs that are not in the table have the tolerance of their outer precision. Their delta is limited by the
+/// inner recurrence, whose error relative to the largest residual since the last update must stay below it.
+/// Double-single has the delta of uniform single.
 /// \throws input_error where the inner precision is the higher one
 inline mixed_precision_defaults default_parameters(precision outer, precision inner) {
   if (inner < outer)

@@ -38,7 +38,7 @@ class number_for_any_width {
   std::vector<S> by_width_;
 };
 
-/// Called between steps; null: nothing is. What it throws ends the steps. For a host: a graph records no call.
+/// Called between steps; null: no call. An exception from it ends the steps. For a host: a graph records no call.
 using step_hook = std::function<void()>;
 
 /// A fixed number of steps of a method on A x = b. One caller at a time.
@@ -224,8 +224,8 @@ class ca_gcr_steps {
   step_hook between_;
 };
 
-/// x += sum_j c_j A^j r with numbers c_j that are known before: those of CA-GCR, say, which hardly change from one
-/// residual to the next. One application less than there are numbers, and no sums.
+/// x += sum_j c_j A^j r with numbers c_j that are known before: say, the coefficients of CA-GCR, which hardly change
+/// from one residual to the next. One application less than there are numbers, and no sums.
 template <field_batch Field>
 class polynomial_steps {
   using scalars = typename Field::scalars;

@@ -7,7 +7,7 @@
 ///     loop  iterate on A e = r in low precision
 ///           where |r| < delta max |r| since the last update:    y += e    r = b - A y    e = 0
 ///
-/// The recurrences are those of one precision (bicgstab.hpp, conjugate_gradients.hpp) under another monitor.
+/// The recurrences are the same as in one precision (bicgstab.hpp, conjugate_gradients.hpp), under another monitor.
 #pragma once
 
 #include <algorithm>
@@ -93,8 +93,8 @@ solve_report reliable_solve(const char* name, const Outer& outer, const Inner& i
 }  // namespace detail
 
 /// BiCGstab for A x = b (bicgstab.hpp). Columns that break down, turn to NaN or are thrown far off start again from the
-/// best solution, and `why` says so. What converges meets the tolerance in the true residual, or is at the floor of x's
-/// precision (`at_floor`).
+/// best solution, and `why` says so. A converged column meets the tolerance in the true residual, or is at the floor of
+/// x's precision (`at_floor`).
 /// \tparam InnerField   field of the iteration, of the precision of `inner`
 /// \param outer  A in the precision of x and b; applied for updates only
 /// \param inner  A in low precision

@@ -19,16 +19,15 @@
 
 namespace plaquette {
 
-/// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and moves what it
-/// finds to the solution in high precision: an update of a column is
+/// Follows the residuals of a batch of columns while a solver iterates in low precision on A e = r, and adds the
+/// corrections e to the solution in high precision: an update of a column is
 ///
 ///     y += e     r = b - A y (the outer operator)     e = 0
 ///
 /// One Krylov space lives through the whole solve: the recurrence goes on from the new r, whatever the old one was.
-/// Columns are updated one by one as each needs it, so that what becomes of one does not depend on the others. The host
-/// reads at convergence checks, and once more where columns are updated there. A column leaves the batch at an update
-/// only, so that what is said of it is true. The solutions of the smallest true residuals are in the caller's x at any
-/// time.
+/// Each column is updated when it needs it, so that no column depends on the others. The host reads at convergence
+/// checks, and once more if columns are updated there. A column leaves the batch at an update only, so that its report
+/// is true. The solutions of the smallest true residuals are in the caller's x at any time.
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer>
   requires precisions_of_one_field<OuterField, InnerField>
 class reliable_watch : public recorded_batch<typename OuterField::scalars> {
@@ -97,8 +96,8 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     record_.add(rr, divisors, g);
   }
 
-  /// Where a convergence check is due: reads what was recorded since the last one, updates the columns that need it,
-  /// and lets those go that are done.
+  /// If a convergence check is due, reads the records since the last one, updates the columns that need it, and removes
+  /// the columns that are done.
   /// \param e      the correction since the last update
   /// \param r      the iterated residual
   /// \param rr     |r|^2
@@ -181,14 +180,14 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
  private:
   static constexpr double low_roundoff = unit_roundoff(precision_of<InnerField>);
   static constexpr double high_roundoff = unit_roundoff(precision_of<OuterField>);
-  static constexpr double near = 10.0;  ///< times the tolerance: what some ten iterations may bring
+  static constexpr double near = 10.0;  ///< times the tolerance: about ten iterations may gain that
   static constexpr int between_checks_near_the_tolerance = 2;
 
   struct due_column {
     int position;
-    verdict reason;  ///< why its solve would end; where it does not, the residual has fallen far enough
+    verdict reason;  ///< why its solve would end; if it does not end, the residual has fallen far enough
   };
-  /// What decides how often a column is checked near its tolerance.
+  /// The state that decides how often a column is checked near its tolerance.
   struct nearness {
     bool was_near = false, checked_often = false;
   };
@@ -236,7 +235,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     record_.report_progress(worst);
   }
 
-  // When to update. What is found in a column's own records decides, so that it does not depend on the other columns.
+  // When to update. A column's own records decide, so that it does not depend on the other columns.
 
   /// Lets the records of the last iterations before a check travel to the host meanwhile.
   void send_records() {
@@ -334,12 +333,12 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
 
   // The update.
 
-  /// Adds the corrections to the iterated solutions of the columns that are due, and finds what is left.
+  /// Adds the corrections to the iterated solutions of the columns that are due, and computes the true residuals.
   /// \param r      becomes, in these columns, its distance from the true residual: old minus new
   /// \param r_new  becomes their true residual, rounded; a column for each that is due
   std::vector<update_numbers> correct(const std::vector<int>& positions, const std::vector<int>& places,
                                       const InnerField& e, InnerField& r, InnerField& r_new) {
-    // Columns where they are, as views; those that are not side by side come together for the operator alone.
+    // Columns are views in place. Columns that are not side by side are gathered for the operator alone.
     const std::vector<column_run> runs = runs_of(positions, places);
     std::optional<InnerField> completed;  // of the columns that are due
     if (complete_) completed.emplace(complete_(e, positions));
@@ -360,7 +359,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
       const auto first = static_cast<std::size_t>(run.first);
       OuterField r_true = like(y, run.count);
       parts.push_back(subtract_norm2(r_true, view(b_, places[first], run.count), view(ay, run.first, run.count)));
-      // What rounding r_true adds to the gap is what it adds to r where the column goes on.
+      // Rounding r_true adds the same to the gap as to r if the column goes on.
       InnerField rounded = view(r_new, run.first, run.count), gap = view(r, positions[first], run.count);
       assign(rounded, r_true);
       parts.push_back(axpy_norm2(gap, uniform_scalars(gap, -1.0), rounded));
@@ -422,7 +421,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     rr = choose(compacted(r2_new, std::span<const int>(list)), rr);
   }
 
-  /// Notes an update of a column in the report, and says what follows.
+  /// Notes an update of a column in the report, and returns its verdict.
   update_verdict judge_update(column_state& c, const verdict& reason, update_numbers n) {
     column_report& out = record_.report_of(c);
     auto& history = record_.history_of(c);
@@ -456,12 +455,12 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
   std::function<InnerField(const InnerField& e, const std::vector<int>& list)> complete_;
   std::vector<int> updated_;                ///< positions of the columns updated at this check that go on
   std::vector<int> exhausted_, displaced_;  ///< some of them
-  std::optional<InnerField> shift_;         ///< what the last update added to their r
+  std::optional<InnerField> shift_;         ///< added to their r by the last update
   std::vector<bool> leaves_;                ///< of the columns in the batch, at a check
   std::vector<nearness> near_;
   late_values sent_;  ///< the records until iteration `sent_until_`, where a check is near
   int sent_until_ = 0;
-  table records_;  ///< those that some column has not seen, until iteration `records_until_`
+  table records_;  ///< the records that some column has not seen, until iteration `records_until_`
   int records_until_ = 0;
 };
 

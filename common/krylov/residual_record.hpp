@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A batch of columns while a solver runs: what each iteration leaves to be read, which columns are still in the batch,
-/// and the report that becomes of it.
+/// A batch of columns while a solver runs: the numbers that each iteration leaves to be read, the columns that are
+/// still in the batch, and the report that comes from them.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class residual_record {
     ++report_.host_reads;
     return host_values_of(handles);
   }
-  /// Returns what was added since this was called last.
+  /// Returns the records since the last call, and removes them.
   std::vector<scalars> take_trace() { return std::exchange(trace_, {}); }
 
   /// Judges all columns before the first iteration, given |b|^2 and |r|^2 of the guess.

@@ -22,26 +22,26 @@
 namespace plaquette {
 
 struct schur_parameters {
-  /// How often a column is solved again for its correction, where the iterated residual has met the tolerance and the
-  /// true one has not.
+  /// How often a column is solved again for its correction, if the iterated residual has met the tolerance and the true
+  /// one has not.
   int corrections = 3;
   /// What |b - M x| / |b| must meet, recomputed in the precision of the fields; 0: the tolerance of the rule. A
   /// precision that cannot reach the rule's tolerance truly needs a larger one here.
   double true_tolerance = 0.0;
   /// |M|, or a bound on it, from which the floor is computed; 0: |M r| / |r| of the first residual.
   double operator_norm = 0.0;
-  /// Of what computes the true residual; 0: of the precision of the fields.
+  /// Of the precision that computes the true residual; 0: of the precision of the fields.
   double unit_roundoff = 0.0;
 };
 
-/// Residuals and histories are those of the full system: the even ones times what the other sites make of them.
-/// Applications are those of the even operator and of the full one together; the full one counts as outer.
+/// Residuals and histories describe the full system: the even residuals times a factor for the other sites.
+/// Applications count the even operator and the full one together; the full one counts as outer.
 struct schur_report : solve_report {
   std::vector<double> true_residuals;  ///< |b - M x| / |b| by the full operator, per column
   std::vector<int> corrections;        ///< solves after the first, per column
-  /// epsilon |M| |x| / |b|, per column: what the precision of x leaves of the true residual (residual_floor). A
-  /// column whose true residual does not meet the tolerance and cannot be made smaller has converged where it meets
-  /// this (`at_floor`).
+  /// epsilon |M| |x| / |b|, per column: the true residual that the precision of x allows (residual_floor). A column
+  /// whose true residual does not meet the tolerance and cannot be made smaller has converged if it meets this
+  /// (`at_floor`).
   std::vector<double> floors;
 };
 
@@ -55,8 +55,7 @@ struct schur_step {
   std::vector<double> to_full;  ///< the even relative residual times this is |r - M e|, per column
 };
 
-/// What happens to the columns of a full system from solve to solve: which are open, what they shall meet, what is
-/// said.
+/// The state of the columns of a full system from solve to solve: the open ones, their targets, and their report.
 class schur_record {
  public:
   schur_record(const stopping_rule& rule, const schur_parameters& parameters, double unit_roundoff, int columns)
@@ -95,7 +94,7 @@ class schur_record {
     }
   }
 
-  /// Returns the rule of the next solve of the open columns: what is left of the limit.
+  /// Returns the rule of the next solve of the open columns: its limit is the remaining iterations.
   stopping_rule rule_for(const std::vector<int>& open) const {
     stopping_rule rule = rule_;
     rule.column_tolerances.clear();
@@ -116,7 +115,7 @@ class schur_record {
   }
 
   /// Notes a solve of the open columns; `r2` is |b - M (x + e)|^2, `x2` is |x + e|^2. Fills the positions in `open` of
-  /// the columns that have become better, and returns those of the columns that stay open.
+  /// the columns that have become better, and returns the positions of the columns that stay open.
   template <class Step>
   std::vector<int> take(const Step& step, const std::vector<double>& r2, const std::vector<double>& x2, int pass,
                         const std::vector<int>& open, std::vector<int>& better) {
@@ -217,7 +216,7 @@ std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solv
 template <field_batch Field, schur_complement<Field> S, class M, class Solver>
 schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field& r, const std::vector<double>& targets,
                                       stopping_rule rule, Solver& solver, solve_report& total) {
-  // Full batches are what a solve takes most memory for: none is held that the even system does not need.
+  // Full batches take most of a solve's memory: none is held that the even system does not need.
   Field even = schur.even_like(r);
   zero(even);
   rule.guess_is_zero = true;
@@ -225,8 +224,8 @@ schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field
   solve_report report = [&] {
     Field even_source = schur.even_like(r);
     schur.prepare_source(even_source, r);
-    // What a residual on the even sites is worth in the full system is seen at e_even = 0, where the residual is the
-    // source. It is 1 for the asymmetric complement and about 4 + m for the symmetric one.
+    // The factor from the even residual to the full one is measured at e_even = 0, where the residual is the source. It
+    // is 1 for the asymmetric complement and about 4 + m for the symmetric one.
     const auto residual2 = [&] {
       if constexpr (requires { schur.keeps_residuals(); })
         if (schur.keeps_residuals()) return norm2(even_source);
@@ -252,9 +251,9 @@ schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field
 /// Solves M x = b for all columns at once: the even system is prepared, solved by `solver`, and the solution
 /// reconstructed. Then |b - M x| is recomputed with `full`. A column whose iterated residual met the tolerance while
 /// the true one did not is solved again for its correction. This ends when it does, when a correction no longer halves
-/// the residual, or when `parameters.corrections` are spent. Then it has converged where it is at the floor of x's
-/// precision (`at_floor`), and stagnates where it is above (`why` says so). The solution of s b is s times that of b
-/// for any s that keeps both within the range of the fields.
+/// the residual, or when `parameters.corrections` are spent. Then it has converged if it is at the floor of x's
+/// precision (`at_floor`), and stagnates if it is above (`why` says so). The solution of s b is s times the solution of
+/// b for any s that keeps both within the range of the fields.
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, Field& x_even, const Field& b_even, const stopping_rule&)
@@ -268,7 +267,7 @@ schur_report schur_solve(const S& schur, const M& full, Field& x, const Field& b
       b.columns());
   const counted_operator counted(full, record.report, true);
 
-  // Full batches are what a solve takes most memory for: from a guess of zero r is b itself, until it changes.
+  // Full batches take most of a solve's memory: from a guess of zero r is b itself, until it changes.
   bool r_is_b = rule.guess_is_zero;
   Field r = r_is_b ? view(b, 0, b.columns()) : like(b);
   const auto b2 = norm2(b), r2 = r_is_b ? b2 : residual_of_guess(rule, r, counted, x, b, b2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// When a solver stops, and what it says about it.
+/// The rule by which a solver stops, and its report.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct stopping_rule {
   /// Of ascending `at`. They end a column by `stagnation`; with them one that breaks down before the last is not
   /// restarted.
   std::vector<early_check> early_checks = {};
-  std::vector<double> column_tolerances = {};  ///< where not empty: one a column, in place of `tolerance`
+  std::vector<double> column_tolerances = {};  ///< if not empty: one a column, in place of `tolerance`
 
   /// Returns the iteration of the last early check, 0 without one.
   int last_early_check() const { return early_checks.empty() ? 0 : early_checks.back().at; }
@@ -90,30 +90,29 @@ inline const char* name(solve_status status) {
 /// A residual recomputed from the solution. Both are relative to |b|.
 struct residual_update {
   int iteration;    ///< after which it was made
-  double iterated;  ///< what the recurrence had it at
-  double truth;     ///< what it is
+  double iterated;  ///< by the recurrence
+  double truth;     ///< |b - A x| / |b|
 };
 
 /// How the solve of one column ended.
 struct column_report {
   solve_status status = solve_status::iteration_limit;
   int iterations = 0;
-  /// Iterated, relative to |b|, of the solution that was returned (0 where b = 0); at the floor that of the last
-  /// iterate, which the true one does not follow any more.
+  /// Iterated, relative to |b|, of the solution that was returned (0 if b = 0). At the floor: of the last iterate,
+  /// which the true residual does not follow any more.
   double residual = 0.0;
   int restarts = 0;      ///< from the true residual, after a breakdown or whatever else made the column start again
   std::string why = {};  ///< for a person: what happened and when; empty for a plain convergence
 
   // Of solvers that recompute the residual:
-  /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN where it was not computed.
+  /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN if not computed.
   double true_residual = std::numeric_limits<double>::quiet_NaN();
   std::vector<residual_update> updates = {};
-  /// Converged in that the iterated residual met the tolerance while the true one cannot: it is at what the precision
-  /// of the solution leaves.
+  /// Converged at the floor of the solution's precision: the iterated residual met the tolerance, the true one cannot.
   bool at_floor = false;
   int mismatches = 0;  ///< how often the two residuals disagreed by more than rounding explains
-  /// The caller wanted a stop while the column was iterated, which may have changed its solution. Even one that meets
-  /// the tolerance is then not that of a whole solve.
+  /// The caller wanted a stop while the column was iterated, which may have changed its solution. Even a solution that
+  /// meets the tolerance then does not come from a whole solve.
   bool stopped = false;
 
   /// Returns whether the solution has the bits of a solve that was not stopped.
@@ -128,7 +127,7 @@ struct solve_report {
       history;                     ///< per column: the iterated relative residual after 0, 1, 2, ... iterations
   long operator_applications = 0;  ///< of the operator or its adjoint to a batch
   long column_applications = 0;    ///< the same, counted once for each column in the batch
-  /// Of these, those that made true residuals, in the precision of the solution; the rest made the Krylov spaces.
+  /// Of these, the applications for true residuals, in the precision of the solution. The others are for Krylov spaces.
   long outer_applications = 0, outer_column_applications = 0;
   long host_reads = 0;  ///< how often the host waited for the device
 
@@ -154,7 +153,7 @@ struct solve_report {
         "restarted from the true residual (" + before.why + ")" + (after.why.empty() ? "" : ", then ") + after.why;
     before = std::move(after);
     if (after_history.empty()) return;
-    // the first residual of the second run is that of the solution it started from: the same place on the axis
+    // the first residual of the second run belongs to the solution that it started from: the same place on the axis
     history[k].back() = after_history.front();
     history[k].insert(history[k].end(), after_history.begin() + 1, after_history.end());
   }

@@ -48,7 +48,7 @@ inline solver_kind parse_solver_kind(std::string_view text) {
   throw input_error("solver: expected one of " + names + ", found '" + std::string(text) + "'");
 }
 
-/// What some solvers need in addition to the stopping rule.
+/// Parameters of some solvers, in addition to the stopping rule.
 struct solver_parameters {
   int restart_length = 16;  ///< directions of gcr
   double relaxation = 1.0;  ///< of mr

@@ -25,8 +25,8 @@ struct squared_map {
 };
 
 /// Computes out = factor z(H^2) in + c u + e w. As z = alpha (H - s)(H + s), s^2 = shift, this is two applications of
-/// H, each with what is added to it while its result is in registers. Both u and w may be null; out may be w, but not
-/// in or u.
+/// H, each with its terms added while its result is in registers. Both u and w may be null; out may be w, but not in or
+/// u.
 /// \param scratch  of the shape of in
 template <field_batch Field, class H>
 void apply_map(const H& h, Field& out, Field& scratch, double factor, const squared_map& z, const Field& in, double c,
@@ -52,9 +52,9 @@ int steps_between_stops(const Field& x) {
   return std::clamp(static_cast<int>(2e6 / (sites * std::max(1, x.columns()))), 1, 64);
 }
 
-/// Computes out = T_d(z(H^2)) in: amplifies what lies below the range of z. 2 d applications of H.
+/// Computes out = T_d(z(H^2)) in: amplifies the modes below the range of z. 2 d applications of H.
 /// \param degree  1 or more
-/// \param interrupted  asked in between, or null; where it is true the filter ends, and out is of no use
+/// \param interrupted  asked in between, or null; if it is true the filter ends, and out is of no use
 template <field_batch Field, class H>
 void chebyshev_filter(const H& h, Field& out, const Field& in, int degree, const squared_map& z,
                       const std::function<bool()>& interrupted = nullptr) {

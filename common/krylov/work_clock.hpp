@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Seconds of work of a library, without those in which it tuned its kernels.
+/// Seconds of work of a library, without the seconds in which it tuned its kernels.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace plaquette {
 
-/// Seconds since it was made, without those that found out how kernels are launched.
+/// Seconds since it was made, without the seconds that tuned kernels.
 template <class Library>
 class work_clock {
  public:
@@ -55,7 +55,7 @@ stretch_seconds end_together(const Clock& clock, const communicator& comm) {
   return {work[0], tuning[0]};
 }
 
-/// Runs body, adding its seconds. Returns what it returns.
+/// Runs body and adds its seconds. Returns its result.
 template <class Library, class Body>
 auto timed(const Library& library, double& seconds, Body&& body) {
   const work_clock watch(library);
