@@ -11,7 +11,7 @@
 ///     W_k = Mhat + i mu_k gamma_5,  mu_1 = 0 < mu_2 < ... < mu_n,  or W_k = Mhat at mass m + dm_k, dm_1 = 0 < dm_2 <
 ///     ...
 ///
-/// With shifted masses A_oo in the first determinant is that of m: the others are in Mhat alone.
+/// With shifted masses A_oo in the first determinant has the mass m: the others are in Mhat alone.
 ///
 /// Each factor has its pseudofermion phi, and a vector X = W_k^-1 (W_(k+1) - W_k) phi. Its action is |phi + X|^2 =
 /// |W_k^-1 W_(k+1) phi|^2. Of the last factor X = W_n^-1 gamma_5 phi, and the action is |X|^2.
@@ -59,11 +59,11 @@ struct quark_pairs {
 /// How the systems of one factor are solved.
 struct factor_solver {
   /// cg: conjugate gradients for Q^2 + mu^2; bicgstab, multigrid: two systems with Q + i mu and Q - i mu. The cycle of
-  /// multigrid is that of mu = 0.
+  /// multigrid has mu = 0.
   enum class kind { cg, bicgstab, multigrid };
   kind method = kind::cg;
-  /// Of the Krylov space, of multigrid that of the finest lattice in a cycle (double: single). Solutions and residuals
-  /// are in double.
+  /// Of the Krylov space; for multigrid, of the finest lattice in a cycle (double: single). Solutions and residuals are
+  /// in double.
   precision inner = precision::double_;
 
   bool operator==(const factor_solver&) const = default;

@@ -50,7 +50,7 @@ std::vector<part> parts_of(md_scheme scheme) {
   throw error(exit_status::internal_error, "integrator: a scheme without a name was requested");
 }
 
-/// Appends an operation, to the one of its kind that it follows directly where there is such.
+/// Appends an operation. If it directly follows one of its kind, adds it to that one.
 void append(std::vector<md_operation>& list, const md_operation& next) {
   for (auto last = list.rbegin(); last != list.rend(); ++last) {
     const bool same = last->what == next.what && (next.what == drift || last->level == next.level);

@@ -38,7 +38,7 @@ struct md_operation {
   int level = 0;      ///< of a kick: whose terms act
   double step = 0.0;  ///< units of molecular dynamics time
   double displacement =
-      0.0;  ///< of a displaced kick: the links are those of exp(displacement F) U, F the level's force
+      0.0;  ///< of a displaced kick: it acts at the links exp(displacement F) U, F the force of the level's terms
 
   bool operator==(const md_operation&) const = default;
 };

@@ -31,14 +31,14 @@ inline std::uint64_t noise_index(std::uint64_t trajectory, int factor, int pair)
   return (trajectory << 12) | static_cast<std::uint64_t>(factor) << 6 | static_cast<std::uint64_t>(pair);
 }
 
-/// What solves of a factor took.
+/// The work of a factor's solves.
 struct solve_count {
   long solves = 0, iterations = 0, applications = 0;  ///< applications of Mhat to a column
   int repeated = 0;                                   ///< solves that another solver made again
   double seconds = 0.0;                               ///< without the hierarchy of multigrid
 };
 
-/// What the solves of one trajectory took.
+/// The work of the solves of one trajectory.
 struct factor_work {
   solve_count forces, actions;  ///< heat baths are among the actions
 };
@@ -49,7 +49,7 @@ struct hierarchy_work {
   double seconds = 0.0;                               ///< of the set-up and the renewals
   std::int64_t iterations = 0, fresh_iterations = 0;  ///< of forces: as they were, and if the hierarchy stayed fresh
 
-  /// Returns iterations as a multiple of those with a fresh hierarchy; 0 without any.
+  /// Returns iterations as a multiple of the iterations with a fresh hierarchy; 0 without any.
   double ageing() const {
     return fresh_iterations > 0 ? static_cast<double>(iterations) / static_cast<double>(fresh_iterations) : 0.0;
   }
@@ -79,7 +79,7 @@ enum class md_matrices {
   force  ///< of the last call of force() or make_force()
 };
 
-/// The state of a hybrid Monte Carlo on a device. All members are collective, but those that are const and return
+/// The state of a hybrid Monte Carlo on a device. All members are collective, except the const ones that return
 /// numbers. One caller at a time. Random numbers depend on (seed, purpose, trajectory, global site) alone.
 class molecular_dynamics {
  public:
@@ -89,13 +89,13 @@ class molecular_dynamics {
 
   /// Takes links from the host, whose ghosts do not matter.
   virtual void set_links(const gauge_configuration& links) = 0;
-  /// Returns links, those of the start of the trajectory, and momenta A = i a_k T_k, ghosts filled.
+  /// Returns the links, the links at the start of the trajectory, and the momenta A = i a_k T_k, ghosts filled.
   virtual gauge_configuration links() const = 0;
   virtual gauge_configuration links_of_start() const = 0;
   virtual gauge_configuration momenta() const = 0;
 
-  /// Begins a trajectory: keeps the links, draws momenta and pseudofermions. Throws error of no convergence where a
-  /// system is not solved.
+  /// Begins a trajectory: keeps the links, draws momenta and pseudofermions. Throws error of no convergence if a system
+  /// is not solved.
   virtual void refresh(std::uint64_t trajectory) = 0;
   /// Begins a trajectory with momenta of the host, whose ghosts do not matter: keeps the links. Pseudofermions are zero
   /// until they are set.
@@ -133,16 +133,16 @@ class molecular_dynamics {
   virtual void make_force(int term, double tolerance) = 0;
   /// Returns the same as momenta on the host.
   virtual gauge_configuration force(int term, double tolerance) = 0;
-  /// Copies vectors of a factor to the host; of `force_x` and `force_y` those of the last force of that factor.
+  /// Copies vectors of a factor to the host; `force_x` and `force_y` are of the last force of that factor.
   virtual void get(int factor, factor_vectors which, int pair, spinor_configuration& to) const = 0;
   /// Makes the vectors `end` of all factors, on the links as they are. Throws as refresh does.
   virtual void solve_for_actions() = 0;
 
   /// Returns the sizes of forces, by term, that were noted in this trajectory: at the first kick of each term.
   virtual std::vector<force_size> sizes_of_forces() const = 0;
-  /// Returns what the solves of each factor took since the last refresh.
+  /// Returns the work of each factor's solves since the last refresh.
   virtual std::vector<factor_work> work() const = 0;
-  /// Returns what multigrid took since the last refresh; zeros if no factor is solved by it.
+  /// Returns the work of multigrid since the last refresh; zeros if no factor is solved by it.
   virtual hierarchy_work work_of_hierarchy() const = 0;
   virtual plaquettes measure_plaquettes() = 0;
   /// Returns the largest |U U^+ - 1| and |det U - 1| of any link.

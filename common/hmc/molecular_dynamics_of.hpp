@@ -283,8 +283,8 @@ class molecular_dynamics_of final : public molecular_dynamics {
     followed_ = moves_;
   }
 
-  /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2: eta = phi + X, X that of the
-  /// start; of the last factor eta = X.
+  /// Draws eta with <eta eta^+> = 1 and makes phi of it, such that the action is |eta|^2: eta = phi + X with the X of
+  /// the start; for the last factor eta = X.
   void draw_pseudofermion(int k) {
     follow_links();
     factor_state& f = factor(k);

@@ -49,7 +49,7 @@ class moving_hierarchy {
   const multigrid_parameters& parameters() const { return multigrid_ ? multigrid_->parameters() : parameters_; }
   hierarchy_work work() const { return work_; }
 
-  /// Returns the applications of Mhat in the cycles of a solve: those of the relaxation on the finest lattice.
+  /// Returns the applications of Mhat in the cycles of a solve, by the relaxation on the finest lattice.
   long applications_of(const solve_report& report) const {
     const multigrid_parameters& p = parameters();
     const int steps = multigrid_parameters::on_lattice(p.steps_after, 0);
@@ -73,7 +73,8 @@ class moving_hierarchy {
   /// Notes that links have moved for a time.
   void grow_older(double time) { age_ += std::abs(time); }
 
-  /// Notes the iterations of a force's solve, the first of which after begin_trajectory are those of a fresh hierarchy.
+  /// Notes the iterations of a force's solve. A system's first solve after begin_trajectory gives the iterations with a
+  /// fresh hierarchy.
   /// \param system  number of the system: each has a fresh count of its own
   void note_iterations(int system, int iterations) {
     const auto s = static_cast<std::size_t>(system);

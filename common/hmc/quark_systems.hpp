@@ -108,7 +108,7 @@ class quark_systems {
     solve_for_action(x, b, k, k, count);
   }
 
-  /// Makes W_(k+1)^-1 (W_(k+1) - W_k) eta: what is left of phi = W_(k+1)^-1 W_k eta if it is taken from eta, and X.
+  /// Makes x = W_(k+1)^-1 (W_(k+1) - W_k) eta. Then eta - x is phi = W_(k+1)^-1 W_k eta, and x is X.
   void solve_for_heat_bath(field& x, const field& eta, int k, solve_count& count) {
     field b = like(eta);
     make_source(b, eta, k);
@@ -116,7 +116,7 @@ class quark_systems {
   }
 
   /// Makes X as above and y = W_k^-+ (phi + X), of the last factor W_k^-+ X.
-  /// \param tolerance  0: that of forces
+  /// \param tolerance  0: the tolerance of forces
   void solve_for_force(field& x, field& y, const field& phi, int k, double tolerance, solve_count& count) {
     const bool is_cg = solver_of(k).method == factor_solver::kind::cg, is_last = quarks().is_last(k);
     const double to = tolerance != 0.0 ? tolerance : is_cg ? action_.cg_force_tolerance : action_.force_tolerance;

@@ -78,14 +78,14 @@ inline double accept_number(std::uint64_t seed, std::uint64_t trajectory) {
 /// Returns whether links whose H has changed by dh are accepted: r < exp(-dh). A NaN is not. (Metropolis et al. 1953)
 inline bool is_accepted(double dh, double r) { return r < std::exp(-dh); }
 
-/// What a trajectory did.
+/// The result of a trajectory.
 struct trajectory_result {
   energy_change change{};
   bool accepted = false;
 };
 
-/// Makes a trajectory: draws momenta and pseudofermions, integrates, accepts or puts the links back. Where it is told
-/// to stop, the links are put back and there is no result.
+/// Makes a trajectory: draws momenta and pseudofermions, integrates, accepts or puts the links back. If it is told to
+/// stop, the links are put back and there is no result.
 inline std::optional<trajectory_result> make_trajectory(molecular_dynamics& state, const md_plan& plan,
                                                         std::uint64_t number,
                                                         const std::function<bool()>& stops = nullptr) {
