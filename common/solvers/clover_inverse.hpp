@@ -26,7 +26,7 @@ namespace plaquette {
 template <field_batch Field>
 class clover_inverse {
  public:
-  /// Chooses how M is solved. Collective. Throws input_error where multigrid is requested and has no coarse lattice.
+  /// Chooses how M is solved. Collective. Throws input_error if multigrid is requested and has no coarse lattice.
   /// \param solver       of M
   /// \param sample       random vectors, as many as are solved for at once
   /// \param interrupted  see overlap_settings; may be null

@@ -48,9 +48,9 @@ class coarse_identities {
     return found;
   }
 
-  /// Compares a cycle of this library in single precision with another library's, of the same vectors and matrices,
-  /// where no loop ends early. Rounding of the coarse matrices that cycles read is multiplied by the condition of the
-  /// coarse systems, and reduced by relaxation; measured half of that rounding near the critical mass.
+  /// Compares a cycle of this library in single precision with another library's, of the same vectors and matrices. No
+  /// loop may end early. Rounding of the coarse matrices that cycles read is multiplied by the condition of the coarse
+  /// systems, and reduced by relaxation; measured half of that rounding near the critical mass.
   identity_check of_cycle(const coarse_hierarchy& other) const {
     fine_field b = library_.random_fine_field(1, mg_.parameters().seed + 77);
     fine_field even = library_.even_field(1), x = like(even);
@@ -107,8 +107,8 @@ class coarse_identities {
     found.push_back({name + ": coarse operator is P^+ M P", distance(mc, source), allowed});
   }
 
-  /// Returns what rounding in single precision leaves of P^+ P c, relative to c. Each number is a sum over an aggregate
-  /// whose N terms have random signs. It is rounded N times, at the length of its partial sums.
+  /// Returns the error of P^+ P c by rounding in single precision, relative to c. Each number is a sum over an
+  /// aggregate whose N terms have random signs. It is rounded N times, at the length of its partial sums.
   double rounding_of_transfer(std::size_t number) const {
     const auto& all = mg_.parameters().coarsenings;
     const double terms =

@@ -30,8 +30,7 @@ cycle_shape by_ca_gcr(cycle_shape shape);
 /// lattices with few sites are. 0, the first, divides all.
 std::vector<std::size_t> whole_lattices_to_try(const std::vector<extents>& coarse_lattices);
 
-/// Returns the trial with the fastest iterations, the first where others are faster by noise only. There is one at
-/// least.
+/// Returns the trial with the fastest iterations, the first if others are faster by noise only. There is one at least.
 const cycle_trial& fastest_iteration(const std::vector<cycle_trial>& tried);
 
 /// Returns the trial with which solves are fastest, the first of equals. There is one at least.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A cycle of multigrid as outer solvers take it: on fields in single precision, whatever it works in itself.
+/// A cycle of multigrid as outer solvers take it: on fields in single precision, in any precision inside.
 #pragma once
 
 #include <memory>

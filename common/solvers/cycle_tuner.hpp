@@ -179,7 +179,7 @@ class cycle_tuner {
     if (!Backend::records || hierarchy_.parameters().coarsenings.size() < 2) return {};
     const trial_stretch counted(*this);
     std::vector<cycle_trial> tried{trials_.trial(rate)};
-    // Seconds are known before a rate is. They tell what cannot be the fastest.
+    // Seconds are known before a rate is. They rule out shapes that cannot be the fastest.
     const auto attempt = [&](const cycle_shape& shape, double longest_iteration) {
       use(shape);
       cycle_trial now = trials_.trial(0.0);

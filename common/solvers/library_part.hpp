@@ -13,7 +13,7 @@
 
 namespace plaquette {
 
-/// The identity of a library: the address of its lattice. Null for what no library made.
+/// The identity of a library: the address of its lattice. Null for an object that no library made.
 using library_mark = std::shared_ptr<const lattice_geometry>;
 
 /// Throws input_error unless both marks are of one library.

@@ -35,7 +35,7 @@ namespace plaquette {
 /// makes blocks for a site_diagonal of double precision, in its memory if layouts agree.
 /// - `make_source(field, column, source, component, links, ctx)`.
 /// - `on_host(basis)`, `on_host(matrices)`, `from_host(ctx, null_space, is coarse)`: levels there and back.
-/// - `recorded(ctx, any_operator)`: the same operator, cheaper to queue where the library records.
+/// - `recorded(ctx, any_operator)`: the same operator, cheaper to queue if the library records.
 template <class Backend>
 concept multigrid_backend =
     backend<Backend> &&

@@ -109,17 +109,17 @@ enum class coarse_device {
   fastest  ///< tried
 };
 
-/// What `multigrid_solver::tune` may choose.
+/// The choices that `multigrid_solver::tune` may make.
 struct tuning_choices {
   int columns = 1;  ///< that will be solved at once: trials time cycles of as many
-  /// At most so often null vectors are improved where a trial converges slowly. 0: no trial, and the shape stays.
+  /// The most improvements of null vectors while a trial converges slowly. 0: no trial, and the shape stays.
   int trials = 4;
   bool shape = true;           ///< of the cycle; solvers that read answers at once keep theirs
-  bool coarsest_steps = true;  ///< up to four times as many, where the solver of the coarsest lattice stalls
+  bool coarsest_steps = true;  ///< up to four times as many, if the solver of the coarsest lattice stalls
   coarse_device offload = coarse_device::same;
   /// The first lattice that every rank holds whole, 0: none. Not given: tried on several ranks.
   std::optional<std::size_t> whole_from{};
-  /// How coarse corrections go together with relaxation. Not given: multiplicative, but tried where `offload` is.
+  /// How coarse corrections go together with relaxation. Not given: multiplicative, but tried if `offload` is tried.
   std::optional<correction_kind> correction{};
 };
 
@@ -260,8 +260,8 @@ class multigrid_solver : public vector_solver {
 
   virtual ~multigrid_solver() = default;
 
-  /// Makes null vectors, coarse operators and a cycle, in place of those before. Coarse corrections are multiplicative
-  /// until `tune`. Throws input_error where aggregates do not fit.
+  /// Makes null vectors, coarse operators and a cycle, in place of earlier ones. Coarse corrections are multiplicative
+  /// until `tune`. Throws input_error if aggregates do not fit.
   virtual setup_report set_up(const multigrid_parameters& parameters, const null_vector_origin& origin = {}) = 0;
   /// Recomputes null vectors, by inverse iterations on the present links, and coarse operators. Call it after links
   /// have moved far. Cycles keep their shape and their places. Throws input_error without a setup, for less than one
@@ -288,7 +288,7 @@ class multigrid_solver : public vector_solver {
   /// Returns why multigrid works here, from the modes that were found last.
   virtual null_space_study study_null_space() = 0;
 
-  /// Makes room for so many right-hand sides. No source and no solution is left of those before.
+  /// Makes room for `columns` right-hand sides. The earlier sources and solutions are lost.
   virtual void resize(int columns) = 0;
   virtual void set_source(int column, const spinor_configuration& b) = 0;
   /// Makes room for the columns of an array of a caller, and takes them. Returns false if a square of their numbers is

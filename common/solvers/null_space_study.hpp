@@ -186,7 +186,7 @@ class null_space_examiner {
   const multigrid<Library>& mg_;
   const Library& library_;
   const OuterField& modes_;
-  std::optional<low> relaxed_;  ///< what relaxation has left of an error, on all sites
+  std::optional<low> relaxed_;  ///< an error after relaxation, on all sites
 };
 
 }  // namespace plaquette

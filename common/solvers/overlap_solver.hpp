@@ -56,7 +56,7 @@ struct kernel_modes : mode_search_course {
   double basis_bytes_on_host = 0.0;  ///< of the search, on this rank
 };
 
-/// What H makes of vectors.
+/// H applied to vectors.
 struct kernel_application {
   vectors_handle in, out;  ///< in: rounded to the precision of H
 };
@@ -89,7 +89,7 @@ struct sign_samples {
   vectors_handle as_double;  ///< sign(H) x in double precision, to delta
 };
 
-/// x without its part along the modes of H, and what sign(H) makes of that, from sign(H) x less the modes' exact share.
+/// x without its part along the modes of H, and sign(H) of it: sign(H) x minus the modes' exact share.
 struct sign_of_rest {
   vectors_handle x, image;
 };
@@ -171,7 +171,7 @@ class overlap_solver {
   virtual sign_handle sign(const kernel_modes& modes, const sign_options& options = {}) const = 0;
   /// Returns how many columns at once take the least time each: 1, 2, 4 or 12.
   virtual int fastest_batch(const sign_handle& sign) = 0;
-  /// Returns the same sign function where low precision does as much as keeps the error on the samples below delta.
+  /// Returns the same sign function with as much work in low precision as keeps the error on the samples below delta.
   virtual sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const = 0;
   virtual sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
   /// \param image  sign(H) x to delta, or null
@@ -189,9 +189,8 @@ class overlap_solver {
   /// Returns |D^+ D v - e v| of each mode, computed here with a sign function of an accuracy.
   virtual std::vector<double> residuals(const sign_handle& sign, int chirality,
                                         const chiral_modes<vectors_handle>& modes, double delta) const = 0;
-  /// Returns what random vectors tell of D^+ D orthogonal to known vectors, as far as it takes to tell whether it has
-  /// an e below `bound`.
-  /// \param zero_modes_alone  e = 0 is sought alone: for the second chirality, where the known vectors are partners of
+  /// Probes D^+ D orthogonal to known vectors by random vectors, until it is known whether it has an e below `bound`.
+  /// \param zero_modes_alone  e = 0 is sought alone: for the second chirality, when the known vectors are partners of
   ///                          all pairs of the first
   virtual complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known,
                                             double bound, bool zero_modes_alone) = 0;
@@ -204,14 +203,14 @@ class overlap_solver {
   /// \param modes   the preconditioned scheme gives their memory back once the lowest are directions, if nothing else
   ///                holds them
   /// \param b       columns of definite chirality each, as sources() makes them; of any length
-  /// \param masses  ascending, positive; 0 where D has no zero modes
+  /// \param masses  ascending, positive; 0 if D has no zero modes
   virtual overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& b,
                                   const std::vector<double>& masses, const overlap_solve_rule& rule) = 0;
   /// Returns the accuracy of a sign function that moves |b - D(m) x| / |b| by a small share of its tolerance.
   virtual double judging_delta(const vectors_handle& b, const vectors_handle& x, double mass,
                                double tolerance) const = 0;
-  /// Returns the largest |s - sign(H) x| / |x|, where s is what `judge` takes for sign(H) x to delta. It is compared
-  /// with double precision of a tenth of delta.
+  /// Returns the largest |s - sign(H) x| / |x|, where s is the sign(H) x of `judge`, to delta. It is compared with
+  /// double precision of a tenth of delta.
   virtual double judging_error(const sign_handle& sign, const vectors_handle& x, double delta) const = 0;
   /// \param delta       accuracy of the sign function, whose roundings are held at it for vectors along modes of D too
   /// \param is_coarse   the sign function was fixed by hand, and its square is not 1 to delta

@@ -412,7 +412,7 @@ class overlap_solver_of final : public overlap_solver {
     }
     if (!(mass > 0.0)) return found;
     found.gmor = std::abs(condensate / (mass * norm) - 1.0);
-    // x has the source b - r, of which the relation is exact but for 1 - sign^2. So what r moves is known:
+    // x has the source b - r, of which the relation is exact but for 1 - sign^2. So the change by r is known:
     Field of_x = like(b);
     copy(of_x, b);
     axpy(of_x, uniform_scalars(of_x, -1.0), r);

@@ -34,7 +34,7 @@ namespace plaquette {
 /// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in memory that is
 /// there.
 /// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
-/// - `correlators(field)`: of a propagator, where the library makes them; `finish(ctx)` waits for all that was queued.
+/// - `correlators(field)`: of a propagator, if the library makes them; `finish(ctx)` waits for all that was queued.
 template <class Backend>
 concept propagator_backend =
     backend<Backend> && requires(const typename Backend::context& ctx, const typename Backend::links& links,

@@ -20,8 +20,8 @@ inline double operator_norm_estimate(const fermion_action& action) {
   return norm;
 }
 
-/// Returns u |M| |x| / |b|: what storing a solution x in a precision of unit roundoff u does to its relative residual,
-/// and what computing M x in that precision does at most.
+/// Returns u |M| |x| / |b|: the change of the relative residual by storing a solution x in a precision of unit roundoff
+/// u. It bounds the change by computing M x in that precision, too.
 inline double residual_rounding(const fermion_action& action, double unit_roundoff, double solution_norm,
                                 double source_norm) {
   return unit_roundoff * operator_norm_estimate(action) * solution_norm / source_norm;
@@ -29,10 +29,9 @@ inline double residual_rounding(const fermion_action& action, double unit_roundo
 
 /// Returns the relative residual that rounding alone leaves. A solution is a sum of as many updates as there were
 /// iterations, each of which rounds it; the errors add up at random: sqrt(iterations + 1) times `residual_rounding`.
-/// (Measured in single precision: a third to a half of it.)
-/// And 2 u for the numbers that M is stored in and for M x. One number makes up |x| of a heavy quark from a point, so
-/// that nothing averages. (Measured in single precision with kappa = 0.005: 3.4 u in all, where the square root alone
-/// allows 2.1.)
+/// (Measured in single precision: a third to a half of it.) And 2 u for the numbers that M is stored in and for M x.
+/// One number makes up |x| of a heavy quark from a point, so that nothing averages. (Measured in single precision with
+/// kappa = 0.005: 3.4 u in all, while the square root alone allows 2.1.)
 inline double residual_floor(double rounding, int iterations, double unit_roundoff) {
   return std::sqrt(iterations + 1.0) * rounding + 2.0 * unit_roundoff;
 }

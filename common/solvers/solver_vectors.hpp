@@ -16,7 +16,7 @@ class solver_vectors {
  public:
   virtual ~solver_vectors() = default;
   virtual int count() const = 0;
-  /// Returns +1 or -1 where all vectors are eigenvectors of gamma_5, kept with 2 spins; 0 for Dirac spinors.
+  /// Returns +1 or -1 if all vectors are eigenvectors of gamma_5, kept with 2 spins; 0 for Dirac spinors.
   virtual int chirality() const = 0;
   /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled.
   virtual void get(int n, spinor_configuration& to) const = 0;

@@ -21,7 +21,7 @@ bool all_finite(const Scalars& squares) {
   return true;
 }
 
-/// \tparam Field  a field of 4 spins; of 2 spins where the vectors have a chirality
+/// \tparam Field  a field of 4 spins; of 2 spins if the vectors have a chirality
 template <field_batch Field>
 class solver_vectors_of final : public solver_vectors {
  public:

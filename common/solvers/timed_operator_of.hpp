@@ -116,7 +116,7 @@ class timed_operator_of final : public timed_operator {
     }
   }
 
-  /// Fills with NaN everywhere; zero where numbers have 16 bits, which know no NaN.
+  /// Fills with NaN everywhere; with zero if numbers have 16 bits, which know no NaN.
   void poison() {
     if constexpr (std::is_same_v<T, half>)
       zero(out_);
@@ -191,7 +191,7 @@ class operator_maker_of final : public operator_maker {
   std::function<context()> new_context_;
   context context_;
   timed_action of_;
-  std::shared_ptr<void> held_;  ///< the wilson_clover of `held_for_`, whatever its precision
+  std::shared_ptr<void> held_;  ///< the wilson_clover of `held_for_`, in any precision
   operator_case held_for_;
 };
 

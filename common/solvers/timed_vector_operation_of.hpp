@@ -65,7 +65,7 @@ class timed_vector_operation_of final : public timed_operator {
     } else {
       axpy(x_, a_[static_cast<std::size_t>(state)], u_);
     }
-    // Where sums over ranks wait until somebody wants them: somebody does.
+    // Some libraries delay sums over ranks until they are needed: they are needed now.
     if constexpr (requires { context_.complete_sums(); }) context_.complete_sums();
   }
   void get_input(int column, spinor_configuration& psi) const override { export_column(psi, u_, column); }

@@ -40,7 +40,7 @@ class vector_operator : public library_part {
   virtual ~vector_operator() = default;
 
   virtual const vector_operator_settings& settings() const = 0;
-  /// Takes the links as they are now, in the memory of those before. Collective. Throws input_error for links of
+  /// Takes the links as they are now, in the memory of the earlier links. Collective. Throws input_error for links of
   /// another library or lattice; it then stays as it was. Throws input_error, too, for links whose A is singular: then
   /// `apply` does so until a follow succeeds.
   void follow(const link_field& links);

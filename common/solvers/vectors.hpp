@@ -113,7 +113,7 @@ class vectors {
   void set(int column, const spinor_configuration& from);
   /// Ghosts are not filled.
   void get(int column, spinor_configuration& to) const;
-  /// Takes columns first, first + 1, ... from the columns of an array of a caller, in one pass where they live.
+  /// Takes columns first, first + 1, ... from the columns of a caller's array, in one pass over their memory.
   void read(int first, const spinor_array<const double>& from);
   /// Copies columns first, first + 1, ... to the columns of an array of a caller.
   void write(int first, const spinor_array<double>& to) const;
