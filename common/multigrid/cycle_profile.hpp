@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Where the time of multigrid cycles goes, lattice by lattice.
+/// The time of multigrid cycles, lattice by lattice.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace plaquette {
 
-/// Where the time of cycles goes on one lattice.
+/// The time of cycles on one lattice.
 struct lattice_profile {
   double smoothing = 0.0, transfer = 0.0;  ///< seconds; transfer: residual, restriction, prolongation
   double below = 0.0;                      ///< seconds in the coarser lattices

@@ -160,8 +160,8 @@ class level_builder {
     return vectors;
   }
 
-  /// The columns of P that vectors v make. A vector that adds nothing on any aggregate to those before it is taken out
-  /// of v: random numbers in its place are no null vector.
+  /// The columns of P that vectors v make. Drops vectors of v that add nothing on any aggregate to the earlier ones:
+  /// random numbers in their place are no null vectors.
   template <class Fine>
   std::shared_ptr<const basis> orthonormal_columns(Fine& v, const extents& aggregate) const {
     for (;;) {

@@ -72,7 +72,7 @@ struct coarsening {
   int vectors = 24;               ///< null vectors of each chirality
 };
 
-/// What of a cycle may change once its lattices are there.
+/// The parameters of a cycle that may change once its lattices exist.
 struct cycle_shape {
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;                  ///< of the GCR around the cycle of an intermediate level
@@ -100,12 +100,12 @@ struct multigrid_parameters {
   std::optional<std::size_t> additive_on{};
   cycle_kind cycle = cycle_kind::k;
   int k_steps = 8;            ///< of the GCR around the cycle of an intermediate level
-  double k_tolerance = 0.25;  ///< ends it early where the host may look (not on a device)
+  double k_tolerance = 0.25;  ///< ends it early if the host may check (not on a device)
   coarsest_kind coarsest = coarsest_kind::gcr;
   int coarsest_steps = 16;  ///< of the GCR on the coarsest lattice
   double coarsest_tolerance = 0.1;
-  /// Cycles read null vectors in 16 bits where the lattice relaxes in 16 bits, in libraries that have them. (The setup
-  /// has them in single precision.)
+  /// Cycles read null vectors in 16 bits if the lattice relaxes in 16 bits, in libraries that have them. (The setup has
+  /// them in single precision.)
   bool vectors_in_16_bits = true;
   /// Every rank holds the lattices from this one on whole, and solves them by itself: nothing is exchanged below. 0:
   /// none; all are divided among ranks.
@@ -132,12 +132,12 @@ struct multigrid_parameters {
     return list[std::min(number, list.size() - 1)];
   }
 
-  /// Called between the parts of a setup and, where answers are ready at once, between the steps of cycles, on all
-  /// ranks alike; null: never. An exception from it ends them.
+  /// Called between the parts of a setup and, if answers are ready at once, between the steps of cycles, on all ranks
+  /// alike; null: never. An exception from it ends them.
   std::function<void()> between_parts = nullptr;
 };
 
-/// Aggregates, levels and vectors for a lattice of which a rank holds `local`: 4^4 then 2^4 where these divide it.
+/// Aggregates, levels and vectors for a lattice of which a rank holds `local`: 4^4 then 2^4 if these divide it.
 /// \param most_levels  at least 2
 multigrid_parameters default_multigrid_parameters(const extents& global, const extents& local, int most_levels = 3);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Clocks and counters around the parts of a cycle. A factory adds them where a profile is wanted; without one, cycles
+/// Clocks and counters around the parts of a cycle. A factory adds them if a profile is wanted; without one, cycles
 /// have nothing of it.
 #pragma once
 

@@ -79,8 +79,8 @@ class multigrid {
       import_column(*coefficients_, static_cast<int>(k), std::span<const complex<double>>(coefficients[k]));
   }
 
-  /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices anew: for
-  /// vectors of another mass, or where the cycle converges slowly. Collective.
+  /// Improves null vectors that are there, by one more inverse iteration, and makes the coarse lattices again: for
+  /// vectors of another mass, or if the cycle converges slowly. Collective.
   void improve() {
     fine_field v = null_vectors();
     if (parameters_.null_space == null_space_kind::stages && !pool_)  // they came from a file
@@ -90,7 +90,7 @@ class multigrid {
   }
 
   /// P^+ v of the null vectors of the finest lattice before they were made orthonormal, on this rank: a column each,
-  /// [site][number]. v is P times that, or nearly so where P holds the leading vectors of several stages.
+  /// [site][number]. v is P times that, or nearly so if P holds the leading vectors of several stages.
   std::vector<std::vector<complex<double>>> coefficients() const {
     std::vector<std::vector<complex<double>>> all;
     for (int k = 0; k < coefficients_->columns(); ++k) {
@@ -222,8 +222,8 @@ class multigrid {
   void use_whole_lattices(std::size_t number) { parameters_.whole_from = number; }
 
   using solver_maker = typename cycle_resources<Library>::solver_maker;
-  /// Cycles that are made from here on solve the lattices from `number` on by what `make` gives, in another library,
-  /// say. Without `make` they are solved here.
+  /// Cycles that are made from here on solve the lattices from `number` on by the solver that `make` returns, in
+  /// another library, say. Without `make` they are solved here.
   void offload_from_level(std::size_t number, solver_maker make) {
     resources_.offloaded_from = number;
     resources_.offloaded = std::move(make);

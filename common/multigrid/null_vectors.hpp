@@ -82,7 +82,7 @@ class null_vector_maker {
     });
   }
 
-  /// Takes out of v what `solve` finds of A correction = r, r = A v.
+  /// Subtracts from v the correction that `solve` finds for A correction = r, r = A v.
   template <class System, class Field, class Solve>
   static void take_out(const System& a, Field& v, Field& r, Field& correction, const Solve& solve) {
     a.apply(r, v);
