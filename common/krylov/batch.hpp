@@ -17,7 +17,7 @@
 
 namespace plaquette {
 
-/// Returns the numbers behind several handles: one wait where the backend reads a list at once, else one a handle.
+/// Returns the numbers behind several handles: one wait if the backend reads a list at once, else one a handle.
 template <column_scalars S>
 std::vector<std::vector<complex<double>>> host_values_of(const std::vector<S>& handles) {
   if constexpr (requires(std::span<const S> list) {
@@ -109,7 +109,7 @@ typename Field::scalars residual_of_guess(const stopping_rule& rule, Field& r, c
   return b2;
 }
 
-/// Returns |A u|^2 / |u|^2: |A|^2 is not below it, and not far above where u holds all there is.
+/// Returns |A u|^2 / |u|^2: |A|^2 is not below it, and not far above if u has parts along all modes.
 template <field_batch Field, forward_operator<Field> A>
 typename Field::scalars gain2(const A& a, const Field& u) {
   Field au = like(u);

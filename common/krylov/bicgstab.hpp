@@ -18,7 +18,7 @@ namespace plaquette {
 /// The vector r0 that the residuals are made orthogonal to.
 enum class shadow_residual {
   initial,  ///< r0 = r
-  /// r0 = r + (|r|^2 / |A r|^2) A r: where <r, A r> = 0, neither <r0, r> nor <r0, A r> vanish
+  /// r0 = r + (|r|^2 / |A r|^2) A r: if <r, A r> = 0, neither <r0, r> nor <r0, A r> vanish
   mixed
 };
 
@@ -69,7 +69,7 @@ void follow_new_residual(Watch& watch, const A& a, const Field& r, Field& r0, Fi
 }
 
 /// One run of the recurrence under a monitor, for one precision or two. Two applications of A and two passes over
-/// memory an iteration. Ends where rho, <r0, A p> or omega vanish.
+/// memory an iteration. Ends if rho, <r0, A p> or omega vanish.
 template <class Watch, class A>
 solve_report bicgstab_under(Watch& watch, const A& a, shadow_residual shadow) {
   const auto op = watch.counted(a);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// BiCGstab(l) (Sleijpen, Fokkema, Electron. Trans. Numer. Anal. 1 (1993) 11), batched. After l steps of BiCG the
-/// residual is minimised over l powers of A at once, where BiCGstab does so after each step over one. It converges
-/// where BiCGstab stalls, since a polynomial of degree l can have complex roots.
+/// residual is minimised over l powers of A at once. BiCGstab minimises after each step over one power. BiCGstab(l)
+/// converges in cases in which BiCGstab stalls, since a polynomial of degree l can have complex roots.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ bicgstab_l_coefficients<S> minimise(const std::vector<std::vector<S>>& tau, cons
   return c;
 }
 
-/// r0 = r where the monitor finds that the Krylov space is used up.
+/// r0 = r if the monitor finds that the Krylov space is used up.
 template <class Watch, field_batch Field, class S>
 void restart_shadow(Watch& watch, Field& r0, S& r0r0, const Field& r) {
   if constexpr (Watch::replaces_residuals) {
@@ -52,8 +52,8 @@ void restart_shadow(Watch& watch, Field& r0, S& r0r0, const Field& r) {
 }
 
 /// One run of the recurrence under a monitor, for one precision or two. 2 l applications and l recorded iterations a
-/// cycle; convergence is checked between cycles. 2 l + 4 fields. Ends where rho, <r0, A u> or omega vanish. Where the
-/// monitor replaces r nothing else changes: rho is summed from r in every iteration.
+/// cycle; convergence is checked between cycles. 2 l + 4 fields. Ends if rho, <r0, A u> or omega vanish. If the monitor
+/// replaces r nothing else changes: rho is summed from r in every iteration.
 template <class Watch, class A>
 solve_report bicgstab_l_under(Watch& watch, const A& a, int l) {
   const auto op = watch.counted(a);

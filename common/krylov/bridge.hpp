@@ -15,9 +15,9 @@ namespace plaquette {
 /// for one width, such as a recorded one.
 enum class bridge_width { of_batch, whole };
 
-/// The operator back A there on fields of type Field, where A lives on fields of type InnerField. A dagger exists where
-/// A has one, and is back A^+ there. This is the dagger of the bridge where `there` and `back` keep inner products, as
-/// a conversion does. The workspace, two fields of InnerField, is made once. One caller at a time.
+/// The operator back A there on fields of type Field, where A lives on fields of type InnerField. A dagger exists if A
+/// has one, and is back A^+ there. This is the dagger of the bridge if `there` and `back` keep inner products, as a
+/// conversion does. The workspace, two fields of InnerField, is made once. One caller at a time.
 /// \tparam There  void (InnerField& to, const Field& from)
 /// \tparam Back   void (Field& to, const InnerField& from)
 template <field_batch Field, field_batch InnerField, forward_operator<InnerField> A, class There, class Back>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Conjugate gradients: for a Hermitian positive operator, and on the two normal equations of any other. Each
-/// recurrence is written once, for one precision or two: where the monitor replaces r, it goes on from the new one.
+/// recurrence is written once, for one precision or two: if the monitor replaces r, it goes on from the new one.
 ///
 /// beta makes the new direction conjugate to the last one as it is (Polak, Ribiere, Rev. Fr. Inform. Rech. Oper. 16
 /// (1969) 35). In exact arithmetic that is the ratio of two squared norms (Fletcher, Reeves). With rounding, and after

@@ -11,7 +11,7 @@
 
 namespace plaquette {
 
-/// Where a recurrence begins.
+/// The start of a recurrence.
 template <field_batch Field>
 struct solver_start {
   Field x;                     ///< the recurrence adds its steps to it
@@ -24,7 +24,7 @@ struct solver_start {
 ///
 /// The solver iterates on a copy of x. A column that is done is copied to its place in the caller's x and leaves the
 /// batch: every field and every handle that the solver passes to `begin` and `check_convergence` loses it. A column
-/// that fails gets the solution of the smallest residual among those kept (every ten iterations or so, at a check),
+/// that fails gets the solution of the smallest residual among the kept ones (every ten iterations or so, at a check),
 /// which is finite.
 template <field_batch Field>
 class convergence_watch : public recorded_batch<typename Field::scalars> {
@@ -35,7 +35,7 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
   using base::record;
   using typename base::divisor, typename base::gain, typename base::scalars;
 
-  /// \throws input_error where x and b do not match, or the rule makes no sense
+  /// \throws input_error if x and b do not match, or the rule makes no sense
   convergence_watch(std::string solver, Field& x, const Field& b, const stopping_rule& rule)
       : base(solver, rule, norm2(b)), x_(x), b_(b) {
     if (!(x.shape() == b.shape()))
@@ -53,7 +53,7 @@ class convergence_watch : public recorded_batch<typename Field::scalars> {
     return {std::move(y), std::move(r), std::move(rr)};
   }
 
-  /// Fills `lengths` where |b|^2 is read. If a column of b is not of ordinary length, all leave before they are
+  /// Fills `lengths` when |b|^2 is read. If a column of b is not of ordinary length, all leave before they are
   /// iterated, and x stays: the scaled ones are to be solved in their place.
   void leave_where_scaled(std::optional<ordinary_columns<Field>>& lengths) { lengths_ = &lengths; }
 

@@ -29,8 +29,8 @@ class defect_record {
 
   solve_report report;
 
-  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - A x|^2 and an estimate
-  /// of |A|^2.
+  /// Sets the columns to solve for, and the columns whose solution is set to zero, given |b|^2, |b - A x|^2 and an
+  /// estimate of |A|^2.
   void begin(const std::vector<complex<double>>& b2, const std::vector<complex<double>>& r2,
              const std::vector<complex<double>>& gain2, std::vector<int>& open, std::vector<int>& to_zero) {
     for (int n = 0; n < std::ssize(states_); ++n) {
@@ -73,7 +73,7 @@ class defect_record {
     return rule;
   }
 
-  /// Notes a solve of the open column n, after which |b - A x|^2 is `r2` and |x|^2 `x2`. Returns true where the column
+  /// Notes a solve of the open column n, after which |b - A x|^2 is `r2` and |x|^2 `x2`. Returns true if the column
   /// goes on; `better` says whether its new solution is.
   bool take(int n, const column_report& part, const std::vector<double>& history, double r2, double x2, bool& better) {
     column_report& c = report.columns[static_cast<std::size_t>(n)];
@@ -127,7 +127,7 @@ class defect_record {
 /// the Krylov space of the last one; solvers with reliable updates keep it. (Same arguments and report as theirs;
 /// `parameters.longest_interval`, `idle_updates` and `restarts` do not count here.) b may have any length.
 /// \param solver  solve_report (const Inner&, InnerField& e, const InnerField& r, const stopping_rule&)
-/// \throws input_error where x and b differ in shape or delta is not between 0 and 1
+/// \throws input_error if x and b differ in shape or delta is not between 0 and 1
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer,
           linear_operator<InnerField> Inner, class Solver>
   requires precisions_of_one_field<OuterField, InnerField>

@@ -41,7 +41,7 @@ std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, doubl
   }
   for (std::size_t i = g.size(); i-- > 0;) {
     g[i] = ratio(g[i], d[i]);
-    const S used = ratio(d[i], d[i]);  // 1, or 0 for a direction that takes nothing from those after it
+    const S used = ratio(d[i], d[i]);  // 1, or 0 for a direction that takes nothing from later ones
     for (std::size_t k = i + 1; k < g.size(); ++k) g[i] = g[i] - used * conj(l[k][i]) * g[k];
   }
   return g;
@@ -50,7 +50,7 @@ std::vector<S> solve_gram(std::vector<std::vector<S>> w, std::vector<S> g, doubl
 }  // namespace detail
 
 /// Returns the c for which |r - sum_k c_k v_k| is smallest, column by column. A v_k of which only `rounding` times its
-/// length is independent of those before it gets 0; inner products in double resolve 2^-22 of a length.
+/// length is independent of the earlier ones gets 0; inner products in double resolve 2^-22 of a length.
 template <field_batch Field>
 std::vector<typename Field::scalars> least_squares(std::span<const Field> v, const Field& r, double rounding) {
   rounding = std::max(rounding, 0x1p-22);
@@ -68,7 +68,7 @@ std::vector<typename Field::scalars> least_squares(std::span<const Field> v, con
   return detail::solve_gram(std::move(gram), std::move(products), rounding);
 }
 
-/// Returns mask <v_k, w> / |v_k|^2, 0 where |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
+/// Returns mask <v_k, w> / |v_k|^2, 0 if |v_k|^2 is 0: how much w has of each of some orthogonal v_k.
 /// \param norms  |v_k|^2
 /// \param mask   1 in the columns that are of interest, 0 in others
 template <field_batch Field>

@@ -29,8 +29,8 @@ struct flexible_gcr_parameters {
 
 namespace detail {
 
-/// Where the monitor has replaced r by the true residual, takes out what that has of the old images: the directions
-/// stay in use.
+/// If the monitor has replaced r by the true residual, subtracts its parts along the old images: the directions stay in
+/// use.
 template <class Watch, field_batch Field, class S>
 void take_out_images(const Watch& watch, const gcr_directions<Field>& kept, std::vector<S>& steps, Field& r, S& rr) {
   if constexpr (Watch::replaces_residuals) {
@@ -44,7 +44,7 @@ void take_out_images(const Watch& watch, const gcr_directions<Field>& kept, std:
 }
 
 /// One run of the recurrence under a monitor, for one precision or two. Steps are added to x all at once, before a
-/// restart and where the monitor takes a solution.
+/// restart and when the monitor takes a solution.
 template <class Watch, class A, class P>
 solve_report flexible_gcr_under(Watch& watch, const A& a, const P& inverse, int length) {
   const auto op = watch.counted(a);

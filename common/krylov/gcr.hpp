@@ -33,8 +33,8 @@ solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule
     const std::size_t m = qq.size();
     if (p.size() == m) p.push_back(like(r)), q.push_back(like(r));
 
-    // A column that has converged keeps its r, whose image is spanned by the directions there are: what orthogonalising
-    // would leave is rounding, and grows without bound from direction to direction. Masked, it takes q = A r as it is.
+    // A column that has converged keeps its r, whose image is spanned by the directions there are: orthogonalising
+    // would leave rounding, which grows without bound from direction to direction. Masked, it takes q = A r as it is.
     const auto active = watch.unconverged(rr);
     op.apply(q[m], r);
     // Modified Gram-Schmidt: each pass takes one image out of q and projects onto the next, and at last onto r.
@@ -63,8 +63,8 @@ solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule
   return watch.report();
 }
 
-/// The minimal residual iteration x += omega <A r, r> / |A r|^2 r, a smoother more than a solver. It converges where
-/// the Hermitian part of A is definite.
+/// The minimal residual iteration x += omega <A r, r> / |A r|^2 r, a smoother more than a solver. It converges if the
+/// Hermitian part of A is definite.
 /// \param x           the initial guess, and the solution
 /// \param relaxation  omega, in (0, 2)
 template <field_batch Field, linear_operator<Field> A>

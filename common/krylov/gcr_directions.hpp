@@ -27,8 +27,8 @@ struct gcr_directions {
   std::span<const Field> directions() const { return std::span<const Field>(p).first(qq.size()); }
   std::span<const Field> images() const { return std::span<const Field>(q).first(qq.size()); }
 
-  /// Takes in a new direction, p[count()], and makes its image orthogonal to those before. Returns <q, r>, |q|^2, and
-  /// |q|^2 before.
+  /// Takes in a new direction, p[count()], and makes its image orthogonal to the earlier ones. Returns <q, r>, |q|^2,
+  /// and |q|^2 before.
   /// \param active  1 in the columns that go on, 0 in the columns that stand still
   template <forward_operator<Field> A>
   std::tuple<scalars, scalars, scalars> add(const A& a, const Field& r, const scalars& active) {
@@ -47,7 +47,7 @@ struct gcr_directions {
     return {q_r, norm, norm_before};
   }
 
-  /// Makes the last p into its d, where all before it are such already.
+  /// Makes the last p into its d, if all earlier ones are such already.
   void form_last() {
     const std::size_t last = qq.size() - 1;
     if (last == 0) return;

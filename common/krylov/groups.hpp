@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A batch solved a few columns at a time, where the vectors of all of them would not stay in a cache.
+/// A batch solved a few columns at a time, if the vectors of all of them would not stay in a cache.
 #pragma once
 
 #include <algorithm>

@@ -18,8 +18,8 @@ namespace plaquette {
 /// How GCR runs inside a cycle.
 struct inner_gcr_parameters {
   int steps = 8;
-  /// Ends early where every column's residual is below this fraction of its source: reads after each step, so only
-  /// where answers are ready at once. 0: never reads.
+  /// Ends early if every column's residual is below this fraction of its source: reads after each step, so only if
+  /// answers are ready at once. 0: never reads.
   double tolerance = 0.0;
   step_hook between = nullptr;
 };
@@ -56,7 +56,7 @@ struct identity {
 }  // namespace detail
 
 /// x = about A^-1 b by flexible GCR from x = 0, a fixed number of steps with or without a preconditioner: the K-cycle,
-/// where the preconditioner is the cycle of a level, and the solver of the coarsest. (Notay, Vassilevski 2008)
+/// if the preconditioner is the cycle of a level, and the solver of the coarsest. (Notay, Vassilevski 2008)
 template <field_batch Field, class A>
 class inner_gcr {
   using scalars = typename Field::scalars;
@@ -96,7 +96,7 @@ class inner_gcr {
   scalars orthogonalise(detail::gcr_directions<Field>& kept, const Field& r) const {
     const auto [q_r, norm, norm_before] = kept.add(*a_, r, one_(r.columns()));
     kept.form_last();
-    // Where only rounding is left of q, the direction is not used.
+    // If only rounding is left of q, the direction is not used.
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
     const std::vector<double> least(static_cast<std::size_t>(r.columns()), rounding * rounding);
     kept.qq.back() = norm * where_above(ratio(norm, norm_before), std::span<const double>(least));

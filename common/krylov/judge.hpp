@@ -21,8 +21,8 @@ namespace plaquette {
 /// When a residual is recomputed, and when a column ends whose true residual does not fall.
 struct reliable_updates {
   /// A column is updated at the first convergence check that finds its iterated residual below this fraction of the
-  /// largest since the last update. (Or below what rounding leaves of it: judge::smallest_fraction.) 0: only where the
-  /// iterated residual has converged. Below 1.
+  /// largest since the last update. (Or below its rounding: judge::smallest_fraction.) 0: only if the iterated residual
+  /// has converged. Below 1.
   double delta = 1e-2;
   /// Most iterations between two updates of a column: no error stays unseen for longer.
   int longest_interval = 200;
@@ -117,8 +117,8 @@ namespace judge {
 
 inline std::string at(int iteration) { return " at iteration " + std::to_string(iteration); }
 
-/// Judges a column before the first iteration, by |b|^2 and |r|^2 of the guess, and sets its state. Where it ends with
-/// `latest` not above the limit of a finite right-hand side the guess stays, else the solution must be set to zero.
+/// Judges a column before the first iteration, by |b|^2 and |r|^2 of the guess, and sets its state. If it ends with
+/// `latest` not above the limit of a finite right-hand side, the guess stays. Else the solution must be set to zero.
 inline verdict guess(column_state& c, const stopping_rule& rule, double b2, double r2) {
   const double tolerance = rule.tolerance_of(c.place);
   c.b2 = b2;
@@ -161,8 +161,8 @@ inline std::string fault(const division_test& t, const division_numbers& n, colu
   return vanished;
 }
 
-/// Judges one iteration by |r|^2 and the numbers that it divided by. Stagnation is noted in the state, and counts where
-/// no later iteration converges (`progress`).
+/// Judges one iteration by |r|^2 and the numbers that it divided by. Stagnation is noted in the state, and counts if no
+/// later iteration converges (`progress`).
 inline verdict iteration(column_state& c, const stopping_rule& rule, int k, double r2,
                          std::span<const division_test> tests, std::span<const division_numbers> numbers) {
   const auto distrust = [&](solve_status status, const std::string& why) {
@@ -201,7 +201,7 @@ inline verdict progress(const column_state& c, const stopping_rule& rule, int k)
           "no progress over " + std::to_string(rule.stagnation_window) + " iterations" + at(c.stagnant_at)};
 }
 
-/// Judges a stop and the iteration limit, which end a column whatever its numbers are.
+/// Judges a stop and the iteration limit, which end any column.
 inline verdict end(const stopping_rule& rule, int k, bool stop) {
   if (stop) return {true, solve_status::interrupted, k, "interrupted" + at(k)};
   if (k >= rule.limit)
@@ -228,7 +228,7 @@ inline double norm_by_gains(const column_state& c) {
 /// Returns the fraction of the largest residual since the last update below which a column is updated: delta, but not
 /// so small that the iterated residual is all rounding there. It deviates from the true one by sqrt(u) at least before
 /// that matters (van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835), and by as much as it did at the last update:
-/// an update finds a gap of a twentieth of the residual. Where delta is 0 it stays 0.
+/// an update finds a gap of a twentieth of the residual. If delta is 0 it stays 0.
 inline double smallest_fraction(const column_state& c, double delta, double low_roundoff) {
   constexpr double margin = 20.0, limit = 0.3;
   if (delta == 0.0) return delta;

@@ -35,8 +35,8 @@ inline mixed_scheme parse_mixed_scheme(std::string_view text) {
 
 namespace detail {
 
-/// Returns the same updates, often enough that a column without progress ends within `patience` iterations: updates are
-/// where progress is judged. 0: it never ends for that.
+/// Returns the same updates, often enough that a column without progress ends within `patience` iterations: progress is
+/// judged at updates. 0: it never ends for that.
 inline reliable_updates noticing_a_stall(reliable_updates updates, int patience) {
   constexpr int often_enough = 50;
   if (patience == 0) {

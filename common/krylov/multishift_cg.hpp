@@ -84,7 +84,7 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
     shift_trace_.insert(shift_trace_.end(), rr_s.begin(), rr_s.end());
   }
 
-  /// Where a convergence check is due: reads, and lets the columns go of which every shift is done.
+  /// If a convergence check is due, reads the records and removes the columns of which every shift is done.
   /// \param y      the iterated solutions, one a shift
   /// \param still  true for the shifts after the first that are not done in every column
   /// \returns whether columns are left
@@ -142,7 +142,7 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
   }
 
  private:
-  /// Returns true where the shift goes on in this column.
+  /// Returns true if the shift goes on in this column.
   bool note_shift(solve_report& report, const column_state& c, const std::vector<double>& residuals,
                   const verdict& first) const {
     column_report& out = report.columns[static_cast<std::size_t>(c.place)];
@@ -180,7 +180,7 @@ class multishift_watch : public recorded_batch<typename Field::scalars> {
 ///
 /// with sigma_s the shift relative to the first, _ the step before and ' the step after, p_s the usual direction over
 /// zeta_s. The recurrence iterates the ratio of the zetas, so that nothing underflows. A shift that meets the tolerance
-/// stands still. The guess is zero, whatever x holds. b may have any length.
+/// stands still. The guess is zero; the old numbers of x do not matter. b may have any length.
 /// \param x       one field a shift, of b's shape
 /// \param shifts  ascending
 /// \throws input_error if there is no shift, they do not ascend, or shapes differ

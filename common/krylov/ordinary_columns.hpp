@@ -62,7 +62,7 @@ class ordinary_columns {
   /// How often the host has waited.
   long host_reads() const { return host_reads_; }
 
-  /// Returns x times the factors: x itself where all are 1.
+  /// Returns x times the factors: x itself if all are 1.
   /// \param x  as wide as b
   Field scaled(const Field& x) const {
     if (!are_scaled()) return view(x, 0, x.columns());

@@ -53,7 +53,7 @@ constexpr double residual_floor(double unit_roundoff, double operator_norm, doub
 /// The tolerance of a solve, and when its residual is recomputed.
 struct mixed_precision_defaults {
   double tolerance;  ///< on |b - A x| / |b|
-  /// The residual is recomputed, and the correction added to the solution, where the iterated residual has fallen to
+  /// The residual is recomputed, and the correction added to the solution, when the iterated residual has fallen to
   /// this fraction of the largest since the last time.
   double delta;
   /// Iterations after which it is recomputed in any case. In half precision every 40 to 200 are about equal: fewer
@@ -65,7 +65,7 @@ struct mixed_precision_defaults {
 /// space. Pairs that are not in the table have the tolerance of their outer precision. Their delta is limited by the
 /// inner recurrence, whose error relative to the largest residual since the last update must stay below it.
 /// Double-single has the delta of uniform single.
-/// \throws input_error where the inner precision is the higher one
+/// \throws input_error if the inner precision is the higher one
 inline mixed_precision_defaults default_parameters(precision outer, precision inner) {
   if (inner < outer)
     throw input_error(std::string("mixed precision: the inner precision must not be above the outer one, found ") +

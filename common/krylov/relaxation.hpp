@@ -139,7 +139,7 @@ class gcr_steps {
   }
 
  private:
-  /// Makes the last of p and q from r, orthogonal to those before. Returns the step along it, <q, r> / |q|^2.
+  /// Makes the last of p and q from r, orthogonal to the earlier ones. Returns the step along it, <q, r> / |q|^2.
   template <forward_operator<Field> A>
   static scalars next_direction(const A& a, Field& r, std::vector<Field>& p, std::vector<Field>& q,
                                 std::vector<scalars>& qq) {
@@ -157,7 +157,7 @@ class gcr_steps {
     std::size_t j = 0;
     for (; j + 1 < m; j += 2) axpy_pair(p[m], taken[j], p[j], taken[j + 1], p[j + 1]);
     if (j < m) axpy(p[m], taken[j], p[j]);
-    // Where only rounding is left of q, the residual is as small as it gets: the direction is not used.
+    // If only rounding is left of q, the residual is as small as it gets: the direction is not used.
     constexpr double rounding = 16.0 * unit_roundoff(precision_of<Field>);
     const std::vector<double> limits(static_cast<std::size_t>(r.columns()), rounding * rounding);
     qq.push_back(norm * where_above(ratio(norm, norm_before), std::span<const double>(limits)));

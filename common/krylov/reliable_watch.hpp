@@ -24,10 +24,10 @@ namespace plaquette {
 ///
 ///     y += e     r = b - A y (the outer operator)     e = 0
 ///
-/// One Krylov space lives through the whole solve: the recurrence goes on from the new r, whatever the old one was.
-/// Each column is updated when it needs it, so that no column depends on the others. The host reads at convergence
-/// checks, and once more if columns are updated there. A column leaves the batch at an update only, so that its report
-/// is true. The solutions of the smallest true residuals are in the caller's x at any time.
+/// One Krylov space lives through the whole solve: the recurrence goes on from the new r, not from the old one. Each
+/// column is updated when it needs it, so that no column depends on the others. The host reads at convergence checks,
+/// and once more if columns are updated there. A column leaves the batch at an update only, so that its report is true.
+/// The solutions of the smallest true residuals are in the caller's x at any time.
 template <field_batch InnerField, field_batch OuterField, linear_operator<OuterField> Outer>
   requires precisions_of_one_field<OuterField, InnerField>
 class reliable_watch : public recorded_batch<typename OuterField::scalars> {
@@ -38,7 +38,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
  public:
   using typename base::divisor, typename base::gain, typename base::scalars;
 
-  /// \throws input_error where x and b do not match, or the rule or the parameters make no sense
+  /// \throws input_error if x and b do not match, or the rule or the parameters make no sense
   reliable_watch(std::string solver, const Outer& outer, OuterField& x, const OuterField& b, const stopping_rule& rule,
                  const reliable_updates& parameters)
       : base(solver, rule, norm2(b)), outer_(outer), x_(x), b_(b), y_(like(x)), parameters_(parameters) {
@@ -82,8 +82,8 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     complete_ = std::move(complete);
   }
 
-  /// For a recurrence that goes wrong after an error in r. A column is updated, too, where its iterated residual has
-  /// grown by this factor since the last update. It restarts where the old r was far from the new one.
+  /// For a recurrence that goes wrong after an error in r. A column is updated, too, if its iterated residual has grown
+  /// by this factor since the last update. It restarts if the old r was far from the new one.
   void guard_against_drift(double growth) {
     growth_ = growth;
     restarts_displaced_ = true;
@@ -131,8 +131,8 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
   void correct_product(scalars& u_r, const InnerField& u, const InnerField& r) const {
     if (updated()) u_r = choose_product(u, r, u_r);
   }
-  /// Sets p to zero where only a new Krylov space leads further, so that the next direction is its first.
-  /// beta = 0 would not do. A column that broke down has p = NaN, and 0 times NaN is NaN.
+  /// Sets p to zero if only a new Krylov space leads further, so that the next direction is its first. beta = 0 would
+  /// not do. A column that broke down has p = NaN, and 0 times NaN is NaN.
   void restart_direction(InnerField& p) const { zero_columns(p, exhausted_); }
 
   /// Returns whether some columns of the batch got a new r at this check.
@@ -145,7 +145,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     return make_scalars(view(y_, 0, static_cast<int>(mask.size())), std::span<const complex<double>>(mask));
   }
 
-  /// Among them those whose Krylov space is used up: only a new one, with p = r, leads further.
+  /// Among them the columns whose Krylov space is used up: only a new one, with p = r, leads further.
   const std::vector<int>& exhausted_columns() const { return exhausted_; }
 
   /// p = r + f (p - r_old) in the updated columns, r_old their residual before the update. In displaced columns f is 1:
@@ -198,7 +198,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     return near_[static_cast<std::size_t>(c.place)];
   }
 
-  /// Where the members of `list`, some of the `keep`, are when only those are left. Both ascending.
+  /// Returns the positions of the members of `list`, some of the `keep`, when only the `keep` are left. Both ascending.
   static std::vector<int> positions_among(const std::vector<int>& keep, const std::vector<int>& list) {
     std::vector<int> positions;
     for (const int n : list)
@@ -215,7 +215,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
       others[static_cast<std::size_t>(n)] = {};
     }
     const OuterField some = view(y_, 0, a.columns());
-    // a quotient by 0 is 0, whatever the dividend
+    // a quotient by 0 is 0 for any dividend
     return ratio(a, make_scalars(some, std::span<const complex<double>>(chosen))) +
            ratio(b, make_scalars(some, std::span<const complex<double>>(others)));
   }
@@ -311,8 +311,8 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     return due;
   }
 
-  /// Where a device runs ahead of the host, iterations past the end cost more than checks. So a column that comes near
-  /// its tolerance is checked often, until the next regular check. (One that stays near it has no end soon.)
+  /// If a device runs ahead of the host, iterations past the end cost more than checks. So a column that comes near its
+  /// tolerance is checked often, until the next regular check. (One that stays near it has no end soon.)
   bool extra_check_is_due() {
     if (record_.rule().check_lag == 0 || record_.iteration() % between_checks_near_the_tolerance != 0) return false;
     return std::ranges::any_of(record_.columns(), [&](const column_state& c) { return nearness_of(c).checked_often; });
@@ -388,7 +388,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
     const std::vector<update_numbers> found = correct(positions, places, e, r, r_new);
 
     leaves_.assign(record_.columns().size(), false);
-    std::vector<int> better, going_on;  // places, and numbers among those due
+    std::vector<int> better, going_on;  // places, and numbers among the due columns
     for (int k = 0; k < std::ssize(due); ++k) {
       const auto n = static_cast<std::size_t>(k);
       column_state& c = column_at(positions[n]);
@@ -458,7 +458,7 @@ class reliable_watch : public recorded_batch<typename OuterField::scalars> {
   std::optional<InnerField> shift_;         ///< added to their r by the last update
   std::vector<bool> leaves_;                ///< of the columns in the batch, at a check
   std::vector<nearness> near_;
-  late_values sent_;  ///< the records until iteration `sent_until_`, where a check is near
+  late_values sent_;  ///< the records until iteration `sent_until_`, if a check is near
   int sent_until_ = 0;
   table records_;  ///< the records that some column has not seen, until iteration `records_until_`
   int records_until_ = 0;

@@ -38,7 +38,7 @@ class residual_record {
     scalars image2, vector2;
   };
 
-  /// \throws input_error where the rule makes no sense
+  /// \throws input_error if the rule makes no sense
   residual_record(std::string solver, const stopping_rule& rule, const scalars& b2)
       : rule_(rule), b2_(b2), columns_(static_cast<std::size_t>(b2.columns())) {
     check_rule();
@@ -102,8 +102,8 @@ class residual_record {
 
   /// Judges all columns before the first iteration, given |b|^2 and |r|^2 of the guess.
   struct beginning {
-    std::vector<int> keep;     ///< those to be iterated
-    std::vector<int> to_zero;  ///< those whose solution is to be set to zero
+    std::vector<int> keep;     ///< columns to be iterated
+    std::vector<int> to_zero;  ///< columns whose solution is to be set to zero
   };
   beginning begin(const std::vector<complex<double>>& b2, const std::vector<complex<double>>& r2) {
     beginning all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sizes of a restarted search for eigenvectors, and where it stands. Numbers only.
+/// Sizes of a restarted search for eigenvectors, and its state. Numbers only.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ struct restart_sizes {
   int later = 0;  ///< vectors of the search space from the second cycle on; 0: as many as in the first
 };
 
-/// Where a search stands after a cycle: all that it takes to go on.
+/// The state of a search after a cycle: all numbers to go on from there.
 struct restart_state {
   std::vector<double> values;     ///< Ritz values of the kept vectors, descending
   std::vector<double> estimates;  ///< of their residuals |A v - theta v|

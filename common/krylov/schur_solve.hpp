@@ -25,7 +25,7 @@ struct schur_parameters {
   /// How often a column is solved again for its correction, if the iterated residual has met the tolerance and the true
   /// one has not.
   int corrections = 3;
-  /// What |b - M x| / |b| must meet, recomputed in the precision of the fields; 0: the tolerance of the rule. A
+  /// The tolerance on |b - M x| / |b|, recomputed in the precision of the fields; 0: the tolerance of the rule. A
   /// precision that cannot reach the rule's tolerance truly needs a larger one here.
   double true_tolerance = 0.0;
   /// |M|, or a bound on it, from which the floor is computed; 0: |M r| / |r| of the first residual.
@@ -71,8 +71,8 @@ class schur_record {
 
   schur_report report;
 
-  /// Sets the columns to solve for, and those whose solution is set to zero, given |b|^2, |b - M x|^2 and an estimate
-  /// of |M|^2.
+  /// Sets the columns to solve for, and the columns whose solution is set to zero, given |b|^2, |b - M x|^2 and an
+  /// estimate of |M|^2.
   void begin(const std::vector<double>& b2, const std::vector<double>& r2, const std::vector<double>& gain2,
              std::vector<int>& open, std::vector<int>& to_zero) {
     for (std::size_t n = 0; n < b2.size(); ++n) {
@@ -104,8 +104,8 @@ class schur_record {
     return rule;
   }
 
-  /// Returns what |b - M x| shall be below after the next solve, per open column. The margin allows for rounding and,
-  /// with the symmetric complement, for the factor from the even residual to the full one, which is an estimate.
+  /// Returns the target of |b - M x| after the next solve, per open column. The margin allows for rounding and, with
+  /// the symmetric complement, for the factor from the even residual to the full one, which is an estimate.
   std::vector<double> targets(const std::vector<int>& open, int pass) const {
     std::vector<double> all;
     for (const int column : open)
@@ -169,7 +169,7 @@ class schur_record {
     }
   }
 
-  /// Sets the status by the true residual. Returns true where a correction is worth while.
+  /// Sets the status by the true residual. Returns true if a correction is worth while.
   bool needs_correction(std::size_t n, bool progress, int pass) {
     column_report& c = report.columns[n];
     const double truth = c.true_residual = report.true_residuals[n];
@@ -212,7 +212,7 @@ std::vector<std::vector<double>> real_values(const std::vector<S>& handles, solv
   return reals;
 }
 
-/// \param targets  what |r - M e| shall meet, per column
+/// \param targets  the largest |r - M e| allowed, per column
 template <field_batch Field, schur_complement<Field> S, class M, class Solver>
 schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field& r, const std::vector<double>& targets,
                                       stopping_rule rule, Solver& solver, solve_report& total) {
@@ -257,7 +257,7 @@ schur_step<Field> solve_on_even_sites(const S& schur, const M& full, const Field
 /// \param full    M on the full lattice
 /// \param x       the initial guess, and the solution: the one of the smallest true residual in each column
 /// \param solver  solve_report (const S& even_operator, Field& x_even, const Field& b_even, const stopping_rule&)
-/// \throws input_error where x and b differ in shape
+/// \throws input_error if x and b differ in shape
 template <field_batch Field, schur_complement<Field> S, linear_operator<Field> M, class Solver>
 schur_report schur_solve(const S& schur, const M& full, Field& x, const Field& b, const stopping_rule& rule,
                          Solver&& solver, const schur_parameters& parameters = {}) {

@@ -12,9 +12,8 @@
 
 namespace plaquette {
 
-/// A look at a solve that is young: a column gives up where its smallest residual at iteration `at` is above `fraction`
-/// of the smallest at iteration `since` (0: of the first residual). The solver does not suit it then, and another one
-/// may.
+/// An early convergence check: a column gives up if its smallest residual at iteration `at` is above `fraction` of the
+/// smallest at iteration `since` (0: of the first residual). The solver does not suit it then, and another one may.
 struct early_check {
   int since = 0;
   int at = 0;
@@ -27,13 +26,12 @@ struct stopping_rule {
   int limit = 10000;        ///< iterations
   /// Iterations from one convergence check to the next; the host waits for the device nowhere else. Between checks a
   /// column that has converged stands still, so the solution does not depend on this number. (Reliable updates are made
-  /// at checks: with them it does.) 1 is best where answers are ready at once, as on the CPU; some 10 where they come
-  /// late.
+  /// at checks: with them it does.) 1 is best if answers are ready at once, as on the CPU; some 10 if they come late.
   int check_interval = 1;
   /// At a check the host knows the residuals of this number of iterations before it, so the device has work while the
-  /// host waits and asks other ranks. It waits for the rest where it finds something, and for a column close to
+  /// host waits and asks other ranks. It waits for the rest if it finds something, and for a column close to
   /// convergence. Such a column it then checks at every other iteration. Below `check_interval`; 0: all is waited for.
-  /// For reliable updates alone; 1 or 2 where answers come late.
+  /// For reliable updates alone; 1 or 2 if answers come late.
   int check_lag = 0;
   /// The caller knows that x is zero. Its residual is b then, which a solver need not compute.
   bool guess_is_zero = false;
@@ -101,8 +99,8 @@ struct column_report {
   /// Iterated, relative to |b|, of the solution that was returned (0 if b = 0). At the floor: of the last iterate,
   /// which the true residual does not follow any more.
   double residual = 0.0;
-  int restarts = 0;      ///< from the true residual, after a breakdown or whatever else made the column start again
-  std::string why = {};  ///< for a person: what happened and when; empty for a plain convergence
+  int restarts = 0;      ///< from the true residual, after a breakdown or another fault
+  std::string why = {};  ///< for a person: the event and its iteration; empty for a plain convergence
 
   // Of solvers that recompute the residual:
   /// |b - A x| / |b| by the outer operator, of the solution that was returned; NaN if not computed.
@@ -131,7 +129,7 @@ struct solve_report {
   long outer_applications = 0, outer_column_applications = 0;
   long host_reads = 0;  ///< how often the host waited for the device
 
-  /// Adds what another solve has cost.
+  /// Adds the work of another solve.
   void add_work(const solve_report& other) {
     operator_applications += other.operator_applications;
     column_applications += other.column_applications;
