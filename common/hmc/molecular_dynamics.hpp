@@ -18,7 +18,7 @@
 
 namespace plaquette {
 
-/// H(end) - H(start), term by term. No digits are lost where H is large: each is summed as differences of sites.
+/// H(end) - H(start), term by term. No digits are lost if H is large: each is summed as differences of sites.
 struct energy_change {
   double kinetic = 0.0;
   std::vector<double> terms{};  ///< in the order of term_names
@@ -43,7 +43,7 @@ struct factor_work {
   solve_count forces, actions;  ///< heat baths are among the actions
 };
 
-/// What multigrid took in one trajectory.
+/// The work of multigrid in one trajectory.
 struct hierarchy_work {
   int renewals = 0;                                   ///< inverse iterations of the null vectors on the way
   double seconds = 0.0;                               ///< of the set-up and the renewals

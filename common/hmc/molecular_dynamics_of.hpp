@@ -29,8 +29,8 @@ namespace plaquette {
 /// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `get(to, matrices, at)` copies the four matrices of sites, given by local coordinates, to the host.
-/// - `multigrid_library` and what else multigrid_backend has; `shared(links)`: the same links, for that library.
-/// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, where the library
+/// - `multigrid_library` and the other names of multigrid_backend; `shared(links)`: the same links, for that library.
+/// - `exact_sums`, made with a bool: while one lives, sums have the same bits on any process grid, if the library
 ///   can.
 /// - `finish(ctx)` waits for all that was queued.
 /// - The functions of gauge_force.hpp, momenta.hpp and fermion_force.hpp in the libraries, with a context in the last

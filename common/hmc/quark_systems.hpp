@@ -28,8 +28,8 @@
 
 namespace plaquette {
 
-/// Whether a library lets operators of all precisions follow links in one pass. It then makes only those blocks that
-/// the asymmetric even-odd system reads: A on even sites, A^-1 on odd ones.
+/// Whether a library lets operators of all precisions follow links in one pass. It then makes only the blocks that the
+/// asymmetric even-odd system reads: A on even sites, A^-1 on odd ones.
 template <class Backend>
 concept has_follow_at_once = requires(const typename Backend::gauge& links, typename Backend::blocks& blocks,
                                       typename Backend::template wilson_clover<double>& full) {
@@ -78,7 +78,7 @@ class quark_systems {
     if (diagonal_) follow_twist(links);
   }
 
-  /// Begins a trajectory: forgets earlier solutions and the hierarchy, and uses those to come.
+  /// Begins a trajectory: forgets earlier solutions and the hierarchy, and uses later ones.
   void begin_trajectory(std::uint64_t number) {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15;  // seeds of trajectories are far from each other
     if (hierarchy_) hierarchy_->begin_trajectory(action_.seed + golden_ratio * (number + 1));
