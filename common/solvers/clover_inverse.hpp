@@ -42,7 +42,7 @@ class clover_inverse {
       // longer than its setup.
       constexpr int few = 25;
       constexpr double directions = 30.0, of_setup = 5.0;
-      // Residuals of D are rich in low modes. So is what M makes of random vectors, which themselves take far fewer
+      // Residuals of D are rich in low modes. So is M^-1 on random vectors. Random vectors themselves take far fewer
       // iterations.
       smooth = fields_of<Field>(solve(sample).x);
       of_bicgstab = tried(smooth, comm);
@@ -103,7 +103,8 @@ class clover_inverse {
     return t;
   }
 
-  /// Returns whether there is multigrid now, with the cycle that is fastest for this number of columns at once.
+  /// Sets multigrid up with the cycle that is fastest for this number of columns at once. Returns whether that
+  /// succeeded.
   bool set_up(const lattice_geometry& geometry, int columns) const {
     try {
       multigrid_parameters parameters = default_multigrid_parameters(geometry.global(), geometry.local());

@@ -156,7 +156,7 @@ class cycle_tuner {
   }
 
   /// Tries the cycle on a random right-hand side, and improves the null vectors while it converges slowly and that
-  /// helps. Returns the rates.
+  /// helps. Returns the rates of the cycles, in order.
   std::vector<double> improve_while_slow() {
     std::vector<double> rates;
     while (open_.trials > 0) {

@@ -229,21 +229,21 @@ class library {
 
   // Time and room.
 
-  /// Waits for all that was queued. Not collective.
+  /// Waits for all queued work. Not collective.
   virtual void finish() const = 0;
   /// Returns the seconds of `times` calls in a row of `launch`, which queues work; waits for them. One rank uses the
   /// device's clock; several start together, and the slowest counts.
   virtual double seconds_of(int times, const std::function<void()>& launch) const = 0;
-  /// Returns a way to time work again and again that has run before: as a CUDA graph, if it is `recordable`. A graph
-  /// holds `stretch_length(n)` launches, and as many graphs are launched as it takes. The function that is returned is
-  /// collective, too.
+  /// Returns a function that times `launch`, which has run before, again and again: as a CUDA graph if it is
+  /// `recordable`. A graph holds `stretch_length(n)` launches, and as many graphs are launched as it takes. The
+  /// returned function is collective, too.
   virtual std::function<double(int times)> prepared(const std::function<void()>& launch, bool recordable) const {
     (void)recordable;
     return [this, launch](int times) { return seconds_of(times, launch); };
   }
   double sum_over_ranks(double here) const;
   double largest_over_ranks(double here) const;
-  /// Returns whether it is so on any rank; the same answer on all.
+  /// Returns whether `here` is true on any rank; the same answer on all.
   bool on_any_rank(bool here) const { return largest_over_ranks(here ? 1.0 : 0.0) > 0.0; }
   /// Returns the bytes of the device's memory that are free now.
   virtual double free_bytes() const = 0;

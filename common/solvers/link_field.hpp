@@ -25,19 +25,20 @@ class link_field {
   virtual ~link_field() = default;
 
   /// Makes a sweep as cpu::heatbath_updater does. Collective; it is done when it returns. If a `stop_point` throws, the
-  /// links are those before it.
+  /// links are as before the sweep.
   virtual void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                               std::uint64_t number) = 0;
   /// Makes stout smearing. Collective; it is done when it returns.
   virtual void smear(const stout_smearing& smearing) = 0;
   virtual plaquettes measure() = 0;
-  /// Returns the links on the host, ghosts filled; good until they change.
+  /// Returns the links on the host, ghosts filled. The reference is valid until the links change.
   virtual const gauge_configuration& on_host() = 0;
-  /// Returns the same, to keep; nothing is left here.
+  /// Moves the same links out, for the caller to keep: this object loses them.
   virtual gauge_configuration take() = 0;
-  /// Returns the same, to keep; the links stay, and nothing else is kept of them on the host.
+  /// Returns a copy of the same links, for the caller to keep. The links stay. A GPU keeps no other copy of them on the
+  /// host.
   virtual gauge_configuration exported() = 0;
-  /// Returns links of their own that are now as these are, on the same device.
+  /// Returns an independent copy of the links on the same device.
   virtual std::unique_ptr<link_field> copy() const = 0;
 
   /// Keeps the links as they are now, for `restore`: in memory that the first call takes.
@@ -60,7 +61,7 @@ class link_field {
   std::shared_ptr<std::int64_t> moves_ = std::make_shared<std::int64_t>(0);
 };
 
-/// The same with the links as a library has them.
+/// A link_field that shows the links in the type of its library.
 template <class Links>
 class link_field_of : public link_field {
  public:
@@ -89,7 +90,7 @@ const Links& links_behind(const link_field& handle, const lattice_geometry& geom
 /// The state of an object that follows links: which move it has followed.
 class followed_links {
  public:
-  /// Says that the object starts to change to new links. Until `note` it follows no links.
+  /// Notes that the object starts to change to new links. Until `note` it follows no links.
   void begin() { is_half_moved_ = true; }
   /// Notes that these links were followed, as they are now.
   void note(const link_field& links) {

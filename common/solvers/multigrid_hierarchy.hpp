@@ -32,7 +32,7 @@ void start_together(const Library& library) {
   library.get_context().comm().barrier();
 }
 
-/// Returns the largest of the ranks.
+/// Returns the seconds of the slowest rank.
 inline double largest_of_ranks(double seconds, const communicator& comm) {
   comm.maximum(std::span(&seconds, 1));
   return seconds;
@@ -188,7 +188,7 @@ class multigrid_hierarchy {
     if (kind == smoother_kind::multiplicative_schwarz || kind == smoother_kind::additive_schwarz) forget_cycle();
   }
 
-  /// Returns what `work` returns with a cycle for as many columns that times its stages, and their profile.
+  /// Runs `work` with a cycle for as many columns that times its stages. Returns the result of `work`, and the profile.
   template <class Work>
   auto profiled(int columns, const Work& work) {
     profile_ = lattices_->start_profile();
@@ -202,7 +202,7 @@ class multigrid_hierarchy {
   }
 
  private:
-  /// Makes coarse lattices from null vectors that are there, and improves these `origin.refresh` times.
+  /// Makes coarse lattices from the null vectors that `origin` loads, and improves these `origin.refresh` times.
   void load(const multigrid_parameters& parameters, const null_vector_origin& origin) {
     stored_setup loaded = origin.load();
     std::vector<typename library_type::basis> vectors;

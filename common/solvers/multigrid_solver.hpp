@@ -97,9 +97,9 @@ struct stored_setup {
 
 /// Where null vectors come from.
 struct null_vector_origin {
-  /// Returns them; without, they are made of random vectors. Collective.
+  /// Returns the null vectors. If empty, they are made of random vectors. Collective.
   std::function<stored_setup()> load{};
-  int refresh = 0;  ///< inverse iterations on vectors that were loaded
+  int refresh = 0;  ///< inverse iterations on loaded vectors
 };
 
 /// On which device coarse lattices live.
@@ -285,14 +285,14 @@ class multigrid_solver : public vector_solver {
   virtual std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) = 0;
   /// Copies mode `number` of the last search, for checks. Ghosts are not filled.
   virtual void get_low_mode(int number, spinor_configuration& v) const = 0;
-  /// Returns why multigrid works here, from the modes that were found last.
+  /// Returns numbers that show why multigrid works on these links, from the modes of the last search.
   virtual null_space_study study_null_space() = 0;
 
   /// Makes room for `columns` right-hand sides. The earlier sources and solutions are lost.
   virtual void resize(int columns) = 0;
   virtual void set_source(int column, const spinor_configuration& b) = 0;
-  /// Makes room for the columns of an array of a caller, and takes them. Returns false if a square of their numbers is
-  /// not finite, which is looked for in memory of a device alone: callers know their own arrays.
+  /// Makes room for the columns of a caller's array, and copies them. Returns false if a square of their numbers is not
+  /// finite. Only arrays in device memory are checked: callers know their own arrays.
   virtual bool set_sources(const spinor_array<const double>& b) = 0;
   /// The right-hand sides become these spin-colours of a source, times a phase, made where fields live.
   virtual void make_sources(const source_description& source, const std::vector<int>& components,

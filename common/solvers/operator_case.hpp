@@ -35,7 +35,7 @@ struct operator_case {
 
   bool operator==(const operator_case&) const = default;
   bool has_clover() const { return kind == operator_kind::clover || kind == operator_kind::clover_schur; }
-  /// Returns an operation on vectors, which has no links.
+  /// Returns whether it is an operation on vectors, without links.
   bool is_vector() const { return kind >= operator_kind::axpy; }
   /// Returns whether its result is numbers, not a field.
   bool is_sum() const { return kind == operator_kind::dot || kind == operator_kind::norm2; }

@@ -69,7 +69,7 @@ class sign_operator {
   virtual const sign_options& options() const = 0;
   double lowest() const { return options().lowest; }
   double highest() const { return options().highest; }
-  /// Returns the polynomial of an accuracy.
+  /// Returns the polynomial for an accuracy of `delta`.
   virtual const minimax_polynomial& polynomial(double delta) const = 0;
   virtual zolotarev_function rational(double delta) const = 0;
   /// Returns whether vectors along modes of D are taken in single precision at an accuracy.

@@ -49,7 +49,7 @@ struct propagator_settings {
     return outer == inner && scheme == mixed_scheme::reliable &&
            (solver == solver_kind::gcr || solver == solver_kind::mr);
   }
-  /// Returns whether one operator does for solution and Krylov space.
+  /// Returns whether solution and Krylov space share one operator.
   bool one_operator() const { return outer == inner && links == inner_links; }
 };
 

@@ -31,8 +31,7 @@ namespace plaquette {
 ///
 /// - `links_of(links)`: the links of operators; `make_source(field, column, source, component, links, ctx)`.
 /// - `copy_of_links(gauge)`: a copy that can be made `links`; `assign_links(copy, gauge)` gives it other links.
-/// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in memory that is
-/// there.
+/// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in existing memory.
 /// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
 /// - `correlators(field)`: of a propagator, if the library makes them; `finish(ctx)` waits for all that was queued.
 template <class Backend>
@@ -388,7 +387,7 @@ class propagator_solver_of final : public propagator_solver {
   links links_, source_links_;
   propagator_settings settings_;
   std::shared_ptr<full_type<Outer>> full_;
-  std::shared_ptr<full_type<Inner>> inner_;  ///< the same as full_ if the precisions are equal
+  std::shared_ptr<full_type<Inner>> inner_;  ///< full_ itself if `one_operator`
   schur_type<Outer> schur_;
   schur_type<Inner> inner_schur_;
   high_field b_, x_;

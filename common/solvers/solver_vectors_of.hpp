@@ -13,7 +13,7 @@
 
 namespace plaquette {
 
-/// Returns whether squares of norms are finite: numbers of a size that no norm has are not.
+/// Returns whether squares of norms are finite. Squares of numbers that are too large overflow.
 template <class Scalars>
 bool all_finite(const Scalars& squares) {
   for (const auto& square : host_values(squares))

@@ -51,7 +51,7 @@ class vector_operator : public library_part {
   void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
 
  protected:
-  /// Says that this operator changes from here on, in a follow.
+  /// Notes that a follow starts to change this operator.
   void begin_to_follow() { followed_.begin(); }
 
  private:

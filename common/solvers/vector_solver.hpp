@@ -54,7 +54,7 @@ class vector_solver : public library_part {
   /// Throws input_error if the links that were followed have moved since, or if a follow has failed halfway.
   void require_current_links() const { followed_.require_current("this solver"); }
 
-  /// Says that this solver changes from here on, in a follow. Before that it may throw and stay as it was.
+  /// Notes that a follow starts to change this solver. Before that a follow may throw and leave the solver as it was.
   void begin_to_follow() { followed_.begin(); }
 
  private:

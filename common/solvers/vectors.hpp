@@ -104,7 +104,7 @@ class vectors {
   const vectors_body& body() const;
   vectors_body& body();
 
-  /// Returns others on the same library, with undefined numbers.
+  /// Returns other vectors of the same library, with undefined numbers.
   vectors like() const { return like(shape_); }
   vectors like(const vectors_shape& shape) const { return {mark_, shape, body().like(shape)}; }
 
@@ -115,7 +115,7 @@ class vectors {
   void get(int column, spinor_configuration& to) const;
   /// Takes columns first, first + 1, ... from the columns of a caller's array, in one pass over their memory.
   void read(int first, const spinor_array<const double>& from);
-  /// Copies columns first, first + 1, ... to the columns of an array of a caller.
+  /// Copies columns first, first + 1, ... to the columns of a caller's array.
   void write(int first, const spinor_array<double>& to) const;
   /// Makes the 24 reals of every site normal deviates of variance 1: the same ones on any process grid and device, up
   /// to rounding. Column n is number first_index + n of the independent fields of this seed.
@@ -124,8 +124,8 @@ class vectors {
   /// Makes a column this spin and colour of a point or of a wall. Throws input_error for a Gaussian source, which needs
   /// links, and for a source that does not fit on the lattice.
   void make_source(int column, const source_description& source, source_component component);
-  /// Makes it any source; a Gaussian one is covariant under gauge transformations of these links. Throws input_error,
-  /// too, for links of another library or lattice.
+  /// Does the same with any source; a Gaussian one is covariant under gauge transformations of these links. Throws
+  /// input_error, too, for links of another library or lattice.
   void make_source(int column, const source_description& source, source_component component, const link_field& links);
   /// Makes a column noise in this spin and colour of a time slice, and 0 elsewhere: the same bits on any process grid
   /// and device, but for the rotation to the basis. Throws input_error for a time that is not on the lattice.
@@ -149,8 +149,8 @@ class vectors {
   /// Returns the square of each column's norm.
   std::vector<double> norm2() const;
 
-  /// Returns a handle that can be shared, to numbers that do not change any more; nothing is left here. On all sites:
-  /// solvers take such a handle.
+  /// Returns a handle that can be shared, to numbers that do not change any more. These vectors are then empty. On all
+  /// sites: solvers take such a handle.
   vectors_handle freeze() &&;
 
  private:
