@@ -97,7 +97,7 @@ struct stored_setup {
 
 /// Where null vectors come from.
 struct null_vector_origin {
-  /// Returns the null vectors. If empty, they are made of random vectors. Collective.
+  /// Returns the null vectors. Without this function, they are made of random vectors. Collective.
   std::function<stored_setup()> load{};
   int refresh = 0;  ///< inverse iterations on loaded vectors
 };
