@@ -46,8 +46,8 @@ for order in 1, 2, 3, 4:
 
 # %% [markdown]
 # ## Where energy goes
-# The exact wave keeps its energy. The upwind flux takes from it what jumps between elements hold. The central flux takes
-# nothing: what it loses is the error of time steps. The upwind solution is the better one all the same.
+# The exact wave keeps its energy. The upwind flux takes the energy of jumps between elements from it.
+# The central flux takes nothing: it loses only the error of time steps. The upwind solution is the better one all the same.
 
 # %%
 lost = {}

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The Wilson operator, by hand
 # Chapters 1 to 3 of the book in Python: a plane wave, γ₅-Hermiticity, conjugate gradients. The operator M is the
-# library's; what is done with it is yours. Vectors are arrays `[t][z][y][x][spin][colour]`.
+# library's, the rest of the code is yours. Vectors are arrays `[t][z][y][x][spin][colour]`.
 
 # %%
 import os
