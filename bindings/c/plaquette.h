@@ -15,7 +15,7 @@
    Processes: a child that fork() makes after calls that use threads, MPI or a GPU is refused with
    PLAQUETTE_NOT_AVAILABLE; fork before them, or start a new process.
 
-   A structure of options begins with its size. Fill it by its _DEFAULTS and change what differs; a null pointer means the
+   A structure of options begins with its size. Fill it by its _DEFAULTS and change members as needed; a null pointer means the
    defaults. Directions are numbered x, y, z, t = 0, 1, 2, 3. */
 #ifndef PLAQUETTE_H
 #define PLAQUETTE_H
@@ -30,10 +30,10 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-/** Marks what the library shows. */
+/** Marks a public function of the library. */
 #define PLAQUETTE_PUBLIC __attribute__((visibility("default")))
 #else
-/** Marks what the library shows. */
+/** Marks a public function of the library. */
 #define PLAQUETTE_PUBLIC
 #endif
 
@@ -77,9 +77,9 @@ typedef struct {
   double seconds;   /**< since the call began */
 } plaquette_progress;
 /** Sets the progress function of this thread; null: none. Its calls tell stops(progress, data) how far they are. They
-   do so at each convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about
-   ten times a second. They end as with a stop function if it returns another number than 0. On a lattice of several ranks
-   all have a progress function, or none; each calls its own, and soon all end once one has ended. The structure
+   do so at each convergence check of a solve, cycle of a search and step of a flow or of waves. In other long work they
+   do so about ten times a second. They end as with a stop function if it returns another number than 0. On a lattice of several
+   ranks all have a progress function, or none; each calls its own, and soon all end once one has ended. The structure
    at `progress` is there until the function returns. It must not use the object whose call it is told of. */
 PLAQUETTE_PUBLIC int plaquette_progress_function(int (*stops)(const plaquette_progress* progress, void* data),
                                                  void* data);
@@ -125,7 +125,7 @@ PLAQUETTE_PUBLIC int plaquette_waves_free(plaquette_waves* handle);
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int grid[4];      /**< ranks in each direction; zeros: the grid of smallest surface */
-  int has_mpi;      /**< 1: the ranks are those of the communicator; 0: this process alone */
+  int has_mpi;      /**< 1: the communicator's ranks; 0: this process alone */
   int communicator; /**< MPI_Comm_c2f of the caller's, which stays the caller's */
   int threads;      /**< of the CPU; 0: as many as OpenMP has */
 } plaquette_lattice_options;
@@ -254,8 +254,8 @@ PLAQUETTE_PUBLIC int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves
 /** Takes these links as they are now, in place of those before and in their memory. Multigrid keeps its null vectors:
    see plaquette_solver_renew. */
 PLAQUETTE_PUBLIC int plaquette_solver_follow(plaquette_solver solver, plaquette_gauge gauge);
-/** Makes null vectors and coarse operators of multigrid anew, by inverse iterations of the null vectors: for links that have
-   moved far. Refuses Krylov solvers, and less than one iteration. */
+/** Makes null vectors and coarse operators of multigrid again, by inverse iterations of the null vectors: for links that
+   have moved far. Refuses Krylov solvers, and less than one iteration. */
 PLAQUETTE_PUBLIC int plaquette_solver_renew(plaquette_solver solver, int iterations);
 /** Does as plaquette_solver_follow, for M. */
 PLAQUETTE_PUBLIC int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge);
@@ -404,7 +404,7 @@ PLAQUETTE_PUBLIC int plaquette_rho(plaquette_propagator propagator, double* corr
    im, 2 a time. momentum: three integers, or null. */
 PLAQUETTE_PUBLIC int plaquette_meson(plaquette_propagator propagator, int meson, const int momentum[3],
                                      double* correlator, size_t length);
-/** Does the same along direction 0 to 3; the momentum is that of the three other directions, in ascending order. */
+/** Does the same along direction 0 to 3; the momentum has components in the three other directions, in ascending order. */
 PLAQUETTE_PUBLIC int plaquette_meson_along(plaquette_propagator propagator, int meson, int direction,
                                            const int momentum[3], double* correlator, size_t length);
 /** Computes the proton, with the projector (1 + parity gamma_t) / 2, parity 1 or -1; numbers are pairs as for mesons. */
@@ -452,7 +452,7 @@ PLAQUETTE_PUBLIC int plaquette_operator_apply(plaquette_operator m, double* out,
 /* ---- Vectors: batches of spinors on the device of a solver, that change there. From links to a correlator no array of
    the host is needed: create, fill, plaquette_solve_vectors, plaquette_propagator_of_vectors, plaquette_pion. Solvers and
    operators on the same lattice and device take them; others are refused with PLAQUETTE_UNUSABLE_INPUT. Numbers
-   are kept in a spin basis of the device: those of an array come back to rounding. A call must not use vectors that another
+   are kept in a spin basis of the device: the numbers of an array come back to rounding. A call must not use vectors that another
    thread changes at that time. */
 enum { PLAQUETTE_ALL_SITES = 0, PLAQUETTE_EVEN_SITES = 1, PLAQUETTE_ODD_SITES = 2 };
 /** Options of vectors. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// An operator of the caller's own under the solvers and the multigrid of the library, on the CPU. The library knows
-/// nothing of it but what it does to vectors: null vectors and coarse operators are made by applying it.
+/// An operator of the caller's own under the solvers and the multigrid of the library, on the CPU. The library only
+/// applies it to vectors, and makes null vectors and coarse operators by that.
 ///
 ///     plq::own_solver solver(lattice, [&](auto out, auto in) { my_operator(out, in); });
 ///     const plq::propagator quark = solver.solve(plq::source{});

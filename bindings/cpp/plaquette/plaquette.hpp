@@ -10,7 +10,7 @@
 ///     const plq::propagator quark = solver.solve(plq::source{});
 ///     if (quark.verdict().passed) use(quark.pion());
 ///
-/// Objects are cheap to copy and share what they hold. Calls on several ranks are collective: every rank makes them in
+/// Objects are cheap to copy and share their data. Calls on several ranks are collective: every rank makes them in
 /// the same order. Threads: any number may use different solvers at once; calls on one solver wait for each other.
 /// (With several ranks, give each thread a lattice of its own and start MPI with MPI_THREAD_MULTIPLE.)
 #pragma once
@@ -82,10 +82,10 @@ struct progress {
 };
 
 /// Sets the progress function of this thread; null: none. Its calls tell it how far they are. They do so at each
-/// convergence check of a solve, cycle of a search and step of a flow or of waves; in other long work about ten times a
-/// second. It returns true to end the call, as the stop function does by false. On a lattice of several ranks all have
-/// a progress function, or none; each calls its own, and about a tenth of a second later all end once one has ended.
-/// It must not use the object whose call it is told of.
+/// convergence check of a solve, cycle of a search and step of a flow or of waves. In other long work they do so about
+/// ten times a second. It returns true to end the call, as the stop function does by false. On a lattice of several
+/// ranks all have a progress function, or none. Each calls its own; about a tenth of a second after one has ended, all
+/// end. It must not use the object whose call it is told of.
 void progress_function(std::function<bool(const progress&)> stops);
 
 /// Returns the version of the library that runs: "0.1.0".
@@ -353,7 +353,7 @@ struct source {
   int steps = 5;                          ///< of its smearing
   std::array<int, 3> momentum{0, 0, 0};   ///< of x, y, z
   std::uint64_t seed = 1;                 ///< of the noise
-  /// What the hops of a Gaussian's smearing have, as smeared links; without, the solver's.
+  /// Links for the hops of a Gaussian's smearing, for instance smeared ones; without them, the solver's links.
   std::optional<gauge_field> smearing_links{};
 };
 
@@ -413,13 +413,13 @@ class propagator {
   std::vector<double> pion() const;
   std::vector<double> rho() const;  ///< averaged over three polarisations, positive
   /// Returns sum_x e^(-i p x) tr [Gamma S(x) Gamma gamma_5 S(x)^+ gamma_5]: Gamma at source and sink. It runs along
-  /// `direction`; the momentum is that of the three others, in ascending order.
+  /// `direction`; the momentum has components in the three others, in ascending order.
   std::vector<std::complex<double>> correlator(meson number, const std::array<int, 3>& momentum = {0, 0, 0},
                                                int direction = 3) const;
   /// Returns sum_x e^(-i p x) tr [P N(x) Nbar(0)], P = (1 + parity gamma_t) / 2, of the proton N = epsilon_abc (u_a^T C
   /// gamma_5 d_b) u_c with quarks of one mass.
   std::vector<std::complex<double>> nucleon(int parity = 1, const std::array<int, 3>& momentum = {0, 0, 0}) const;
-  /// Returns a correlator of this propagator by the time after its source: number t is that of time t + t_source,
+  /// Returns a correlator of this propagator by the time after its source: number t belongs to time t + t_source,
   /// around the lattice. Along another direction it does so from the site of a point or Gaussian source. Throws
   /// error(unusable_input) if the source is not known: of a file, or of vectors that were not solved for one. A nucleon
   /// that has crossed the antiperiodic boundary (at the last t_source times) has the opposite sign, of three quarks.
@@ -489,7 +489,7 @@ struct multigrid_options {
 //     const auto [x, report] = solver.solve_vectors(b);
 //     const plq::propagator quark = plq::propagator::of(x);
 
-/// Sites that vectors have. The parity of a site is that of the sum of its coordinates.
+/// Sites that vectors have. The parity of a site is the parity of the sum of its coordinates.
 enum class site_set { all, even, odd };
 
 /// Of vectors.
@@ -500,11 +500,11 @@ struct vectors_options {
   api::precision precision = api::precision::double_;  ///< that they are kept in
 };
 
-/// Vectors on the device of a lattice. Solvers and operators on the same lattice and device take them. What is of
-/// another lattice, device or shape is refused with error(unusable_input). Numbers are kept in a spin basis of the
-/// device: the numbers of an array come back to rounding. Copies of an object are the same vectors: copied() makes
-/// others. Members are collective but for on() and options(). A call must not use vectors that another thread changes
-/// at that time.
+/// Vectors on the device of a lattice. Solvers and operators on the same lattice and device take them. Vectors
+/// and operators of another lattice, device or shape are refused with error(unusable_input). Numbers are kept in a spin
+/// basis of the device: the numbers of an array come back to rounding. Copies of an object are the same vectors:
+/// copied() makes others. Members are collective but for on() and options(). A call must not use vectors that another
+/// thread changes at that time.
 class vectors {
  public:
   /// Makes vectors that are zero.
@@ -681,12 +681,12 @@ struct overlap_modes_given {
 class overlap_solver {
  public:
   /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
-  /// gaussian. Masses ascend and are positive. The links must not have moved. Residuals are those of D(m) x = b; the
+  /// gaussian. Masses ascend and are positive. The links must not have moved. Residuals belong to D(m) x = b; the
   /// reference residual is by a sign function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
   const lattice& on() const;                              ///< the lattice of the links
-  int index() const;                                      ///< number of zero modes of gamma_5 = +1 minus that of -1
-  std::vector<std::complex<double>> eigenvalues() const;  ///< of D, those that were found
+  int index() const;                                      ///< zero modes of gamma_5 = +1 minus zero modes of -1
+  std::vector<std::complex<double>> eigenvalues() const;  ///< of D, all found ones
   int mode_count(mode_kind of) const;                     ///< the same on all ranks; no communication
   /// Returns eigenvalues, and residuals that are computed here. Collective.
   mode_list modes(mode_kind of) const;
@@ -706,9 +706,9 @@ class overlap_solver {
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options = {});
 /// Returns a solver with modes that another one, or another program, has found. Throws error(unusable_input) if they
 /// are not orthonormal, if a residual is too large, and if a lower mode is missing or may be: modes of D that are
-/// all zero modes. Throws error(no_convergence) if the search for one ended too early. Their numbers take the place
-/// of those in the options; mode_tolerance holds for modes of D, in the other chirality what that implies, and 1e-8 for
-/// |H v - lambda v|. Counts and eigenvalues are the same on all ranks. Collective.
+/// all zero modes. Throws error(no_convergence) if the search for one ended too early. The numbers of these modes
+/// replace the options'. The tolerances are mode_tolerance for modes of D, the tolerance that it implies in the other
+/// chirality, and 1e-8 for |H v - lambda v|. Counts and eigenvalues are the same on all ranks. Collective.
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options,
                                    const overlap_modes_given& given);
 
