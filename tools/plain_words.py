@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds sentences of documents and comments that a reader stumbles over. They have more than 30 words, or words that
-only this project uses. tools/words.txt has these, with plain ones.
+only this project uses. tools/words.txt has these, with plain ones; tools/grammar.txt has grammar that leaves a noun out.
 
     tools/plain_words.py                      the whole tree: the worst sentences and their share
     tools/plain_words.py README.md miniapps   some files or folders
     tools/plain_words.py --since HEAD~3       only lines added since then
-    tools/plain_words.py --most 2             exit status 1 where more than 2% of the sentences are such
+    tools/plain_words.py --grammar docs       the grammar as well
+    tools/plain_words.py --most 2             exit status 1 if more than 2% of the sentences are such
 
 Text in code blocks and tables is not read."""
 
@@ -20,6 +21,7 @@ import sys
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 MOST_WORDS = 30
 C_LIKE = (".cpp", ".hpp", ".cu", ".cuh")
+C_HEADER = ".h"
 HASH_COMMENTS = (".cmake", ".sh", ".yaml", "CMakeLists.txt", "plaquette")
 LEFT_OUT = ("validation/results/", "LICENSE")
 
@@ -85,6 +87,25 @@ def of_comments(lines, marker):
     yield paragraph
 
 
+def of_block_comments(lines):
+    """Comments between /* and */; each ends its paragraph, and so do an empty line, an item and a Doxygen command."""
+    paragraph, inside = [], False
+    for number, line in lines:
+        for part in re.split(r"(/\*|\*/)", line):
+            text = part.strip().lstrip("*!<").strip() if inside and part != "*/" else ""
+            command = re.match(r"\\(\w+)\s*", text)
+            if not text or command or BULLET.match(text):
+                yield paragraph
+                paragraph = []
+            if part in ("/*", "*/"):
+                inside = part == "/*"
+                continue
+            text = BULLET.sub("", text[command.end():] if command else text)
+            if text:
+                paragraph.append((number, text))
+    yield paragraph
+
+
 def of_docstrings(lines):
     """Texts between three quotes in Python; lines that are set in are examples."""
     paragraph, quoted, skipped = [], False, False
@@ -119,6 +140,8 @@ def paragraphs(path, lines):
         yield from of_markdown(lines)
     elif name.endswith(C_LIKE):
         yield from of_comments(lines, "//")
+    elif name.endswith(C_HEADER):
+        yield from of_block_comments(lines)
     elif name.endswith(".py"):
         yield from of_comments(lines, "#")
         yield from of_docstrings(lines)
@@ -152,10 +175,10 @@ def count_words(text):
     return sum(bool(re.search(r"[A-Za-z]{2}", word)) or word in ("a", "A", "I") for word in text.split())
 
 
-def read_table(path=os.path.join(ROOT, "tools", "words.txt")):
-    """[(expression, plain words)]"""
+def read_table(name="words.txt"):
+    """[(expression, plain words)] of a file of tools/"""
     table = []
-    with open(path, encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "tools", name), encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
                 pattern, _, plain = line.partition("=>")
@@ -163,11 +186,12 @@ def read_table(path=os.path.join(ROOT, "tools", "words.txt")):
     return table
 
 
-def findings(found, table):
-    """Of the sentences those that are long, or have a word of the table."""
+def findings(found, table, grammar=()):
+    """The sentences that are long, have a word of the table or, unless they are questions, grammar of the second table."""
     for sentence in found:
         text = re.sub(r"`[^`]*`", "`code`", sentence.text)
-        phrases = [(match.group(0), plain) for pattern, plain in table if (match := pattern.search(text))]
+        searched = table if text.rstrip(")\"'`*_").endswith("?") else [*table, *grammar]
+        phrases = [(match.group(0), plain) for pattern, plain in searched if (match := pattern.search(text))]
         words = count_words(text)
         if words > MOST_WORDS or phrases:
             yield Finding(sentence, words, phrases)
@@ -195,7 +219,7 @@ def all_lines(paths):
         place = os.path.join(ROOT, name)
         if not name or name.startswith(LEFT_OUT) or not os.path.isfile(place):
             continue
-        if name.endswith((".md", ".py", *C_LIKE, *HASH_COMMENTS)):
+        if name.endswith((".md", ".py", C_HEADER, *C_LIKE, *HASH_COMMENTS)):
             with open(place, encoding="utf-8", errors="replace") as file:
                 texts[name] = list(enumerate(file.read().split("\n"), 1))
     return texts
@@ -215,13 +239,22 @@ def added_lines(revision, paths):
         elif line.startswith("+") and name and not name.startswith(LEFT_OUT):
             texts.setdefault(name, []).append((number, line[1:]))
             number += 1
+    for name in texts:
+        if name.endswith(C_HEADER):
+            texts[name] = in_block_comments(name, {number for number, _ in texts[name]})
     return texts
+
+
+def in_block_comments(name, numbers):
+    """The lines of a file; the others than `numbers` keep only the marks of comments."""
+    return [(number, line if number in numbers else "".join(re.findall(r"/\*|\*/", line))) for number, line in all_lines([name])[name]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", help="files and folders, from the root of the tree (default: all)")
     parser.add_argument("--since", metavar="REVISION", help="only lines added since then")
+    parser.add_argument("--grammar", action="store_true", help="find the grammar of tools/grammar.txt as well")
     parser.add_argument("--most", type=float, metavar="PERCENT", help="fail where more of the sentences are found; one always may")
     parser.add_argument("--show", type=int, default=10, metavar="N", help="of the worst (default: %(default)s)")
     options = parser.parse_args()
@@ -230,12 +263,13 @@ def main():
         print(f"plain_words.py: there is no revision {options.since}: nothing was read")
         return 0
     every = [sentence for path, lines in texts.items() for sentence in sentences(path, lines)]
-    found = sorted(findings(every, read_table()), key=lambda f: -f.words - 15 * len(f.phrases))
+    grammar = read_table("grammar.txt") if options.grammar else []
+    found = sorted(findings(every, read_table(), grammar), key=lambda f: -f.words - 15 * len(f.phrases))
     for finding in found[:options.show]:
         phrases = "".join(f"; '{phrase}': {plain}" for phrase, plain in finding.phrases)
         print(f"{finding.sentence.path}:{finding.sentence.line}: {finding.words} words{phrases}\n    {finding.sentence.text[:200]}")
     share = 100 * len(found) / max(1, len(every))
-    print(f"{len(found)} of {len(every)} sentences ({share:.2f}%) are long or have a word of the table")
+    print(f"{len(found)} of {len(every)} sentences ({share:.2f}%) are long or have a word of the table{'s' if grammar else ''}")
     return int(options.most is not None and len(found) > max(1, options.most * len(every) / 100))
 
 
