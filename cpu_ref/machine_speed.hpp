@@ -25,9 +25,9 @@ double copy_gbytes_per_s(const context& ctx, double bytes);
 template <class T>
 double fma_gflops(const context& ctx, int passes = 20);
 
-/// Returns the sum over threads of what each gives in its best pass of some 50 microseconds, by its own clock. Unlike
-/// `fma_gflops` it does not need a moment in which all threads have a core, so that it is a limit on a loaded host too;
-/// threads that share a core count as if each had one. Collective.
+/// Returns the sum over threads of the rate that each reaches in its best pass of some 50 microseconds, by its own
+/// clock. Unlike `fma_gflops` it needs no moment in which all threads have a core, so it is a limit on a loaded host,
+/// too. Threads that share a core count as if each had one. Collective.
 template <class T>
 double fma_gflops_of_threads(const context& ctx, int passes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The speed of steps from drawn numbers, beside the figure of a run.
+/// The speed of steps from drawn numbers, next to the figure of a run.
 #pragma once
 
 #include "miniapps/nodal-dg/wave_run.hpp"

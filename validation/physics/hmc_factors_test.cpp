@@ -246,8 +246,8 @@ TEST_P(hmc_factors, have_the_differences_of_their_actions_as_forces) {
   }
 }
 
-/// A chain that goes on from its store has the bits of one that was not stopped, and a trajectory made again has the
-/// bits of the first one: neither solves nor forces depend on how operators came to their links.
+/// Neither solves nor forces depend on how operators came to their links. So a chain that goes on from its store has
+/// the bits of one that was not stopped, and a trajectory made again has the bits of the first one.
 TEST_P(hmc_factors, depend_on_their_links_alone) {
   hybrid_action usual = action();
   usual.cg_force_tolerance = usual.force_tolerance = 1e-7;
