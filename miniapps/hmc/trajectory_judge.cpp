@@ -550,11 +550,12 @@ std::string trajectory_judge::describe_judged(int first) const {
   std::string numbers;
   for (const std::uint64_t number : sorted) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", number + 1);
   std::string text =
-      fmt::format("drawn {} of {} made in this run: one wrong trajectory is drawn with chance {:.2g}", numbers,
-                  offered_.size(), static_cast<double>(judged_.size()) / static_cast<double>(offered_.size()));
+      fmt::format("trajector{} {}, drawn from the {} of this run: one wrong trajectory is drawn with chance {:.2g}",
+                  sorted.size() == 1 ? "y" : "ies", numbers, offered_.size(),
+                  static_cast<double>(judged_.size()) / static_cast<double>(offered_.size()));
   if (judged_whole_.size() < judged_.size())
-    text += fmt::format("; of {} of them a piece of {} and both ends", judged_.size() - judged_whole_.size(),
-                        trajectory_recorder::pieces);
+    text += fmt::format("; of {} of them both ends and one piece of {}, drawn too",
+                        judged_.size() - judged_whole_.size(), trajectory_recorder::pieces);
   if (first > 0) text += fmt::format("; the {} before it by history alone", first);
   return text;
 }
