@@ -335,6 +335,9 @@ spinor_configuration gamma5_of_even(const spinor_configuration& psi, complex<dou
   return out;
 }
 
+namespace {
+
+/// Returns a + b on even sites, zero on odd ones.
 spinor_configuration even_sum(const spinor_configuration& a, const spinor_configuration& b) {
   spinor_configuration out(a.geometry());
   for_each_site(a.geometry(), [&](const coordinate& x) {
@@ -342,6 +345,8 @@ spinor_configuration even_sum(const spinor_configuration& a, const spinor_config
   });
   return out;
 }
+
+}  // namespace
 
 factor_operator operator_of(const quark_pairs& quarks, int factor) {
   return {quarks.action_of(factor), quarks.twisted_mass, quarks.mu(factor)};
@@ -476,24 +481,14 @@ spinor<double> source_at(const spinor<double>& phi, const quark_pairs& quarks, i
 
 double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
                             const spinor_configuration& phi, bool is_last, const communicator& comm) {
-  if (is_last) return even_norm_change(after, before, comm);
   return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
     if (is_odd_site(after.geometry(), x)) return {0.0};
     double change = 0.0;
     for (int s = 0; s < spins; ++s)
-      for (int c = 0; c < colours; ++c)
-        change += norm2(phi(x)(s, c) + after(x)(s, c)) - norm2(phi(x)(s, c) + before(x)(s, c));
-    return {change};
-  })[0];
-}
-
-double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
-                        const communicator& comm) {
-  return sum_over_sites<1>(after.geometry(), comm, [&](const coordinate& x) -> std::array<double, 1> {
-    if (is_odd_site(after.geometry(), x)) return {0.0};
-    double change = 0.0;
-    for (int s = 0; s < spins; ++s)
-      for (int c = 0; c < colours; ++c) change += norm2(after(x)(s, c)) - norm2(before(x)(s, c));
+      for (int c = 0; c < colours; ++c) {
+        const complex<double> shift = is_last ? complex<double>{} : phi(x)(s, c);
+        change += norm2(shift + after(x)(s, c)) - norm2(shift + before(x)(s, c));
+      }
     return {change};
   })[0];
 }

@@ -44,9 +44,6 @@ double log_determinant_change(const gauge_configuration& after, const gauge_conf
 /// Returns factor gamma_5 psi on even sites, zero on odd ones.
 spinor_configuration gamma5_of_even(const spinor_configuration& psi, complex<double> factor = {1.0, 0.0});
 
-/// Returns a + b on even sites, zero on odd ones.
-spinor_configuration even_sum(const spinor_configuration& a, const spinor_configuration& b);
-
 /// The operator W_k of hybrid_action.hpp: on all sites M + i mu gamma_5, with i mu_k gamma_5 more on even ones.
 struct factor_operator {
   fermion_action action{};
@@ -97,10 +94,6 @@ double odd_part(spinor_configuration& z, const gauge_configuration& links, const
 /// Returns the action of a factor less that of another X: of |phi + X|^2, or of |X|^2. Collective.
 double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
                             const spinor_configuration& phi, bool is_last, const communicator& comm);
-
-/// Returns |after_e|^2 - |before_e|^2 of the even sites, summed as differences. Collective.
-double even_norm_change(const spinor_configuration& after, const spinor_configuration& before,
-                        const communicator& comm);
 
 /// The derivatives of an action along U -> exp(e i T_k) U of one link. As dA/dt = i f_k T_k and dS/dt = -sum_k f_k a_k,
 /// they are the -f_k.

@@ -38,6 +38,23 @@ operator_figure with_limits(operator_figure figure, const cpu::context& ctx, con
   return figure;
 }
 
+/// Lowers the share of a limit that a rate has, while it is above 1 on any rank, by a limit that is measured again.
+/// Next to other programs a short measurement may see a small part of the machine, so that a long one follows it.
+/// Collective.
+/// \param limit    the largest that was measured so far, 0 if none was
+/// \param measure  returns the limit, of a number of passes
+template <class Measure>
+void lower_share(double& share, double rate, double& limit, const cpu::context& ctx, const Measure& measure) {
+  constexpr std::array passes{200, 2000, 20'000};
+  for (std::size_t round = 0; round < passes.size(); ++round) {
+    std::array<double, 1> largest{share};
+    ctx.comm().maximum(std::span(largest));
+    if (!(largest[0] > 1.0)) return;
+    if (limit == 0.0 || round > 0) keep_largest(limit, measure(passes[round]));
+    share = std::min(share, rate / limit);
+  }
+}
+
 }  // namespace
 
 double share_of_limits(const operator_figure& figure, double cache_bytes) {
@@ -47,28 +64,14 @@ double share_of_limits(const operator_figure& figure, double cache_bytes) {
 
 std::vector<operator_figure> against_limits_measured_again(const cpu::context& ctx,
                                                            std::vector<operator_figure> figures) {
-  // Next to other programs a short measurement may see a small part of the machine, so that a long one follows it.
-  constexpr std::array passes{200, 2000, 20'000};
   double peak_double = 0.0, peak_single = 0.0, copy = 0.0;
   for (operator_figure& figure : figures) {
-    std::array<double, 2> shares{figure.fraction_of_fma_peak, figure.fraction_of_copy};
-    ctx.comm().maximum(std::span(shares));
     const bool in_double = is_in_double(figure);
-    for (std::size_t round = 0; round < passes.size() && shares[0] > 1.0; ++round) {
-      double& peak = in_double ? peak_double : peak_single;
-      if (peak == 0.0 || round > 0)
-        keep_largest(peak, in_double ? fma_gflops_of_threads<double>(ctx, passes[round])
-                                     : fma_gflops_of_threads<float>(ctx, passes[round]));
-      figure.fraction_of_fma_peak = std::min(figure.fraction_of_fma_peak, figure.gflops / peak);
-      shares[0] = figure.fraction_of_fma_peak;
-      ctx.comm().maximum(std::span(shares).first(1));
-    }
-    for (std::size_t round = 0; round < passes.size() && shares[1] > 1.0; ++round) {
-      if (copy == 0.0 || round > 0) keep_largest(copy, copy_gbytes_per_s(ctx));
-      figure.fraction_of_copy = std::min(figure.fraction_of_copy, figure.gbytes_per_s / copy);
-      shares[1] = figure.fraction_of_copy;
-      ctx.comm().maximum(std::span(shares).last(1));
-    }
+    lower_share(
+        figure.fraction_of_fma_peak, figure.gflops, in_double ? peak_double : peak_single, ctx, [&](int passes) {
+          return in_double ? fma_gflops_of_threads<double>(ctx, passes) : fma_gflops_of_threads<float>(ctx, passes);
+        });
+    lower_share(figure.fraction_of_copy, figure.gbytes_per_s, copy, ctx, [&](int) { return copy_gbytes_per_s(ctx); });
   }
   return figures;
 }
