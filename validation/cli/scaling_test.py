@@ -198,6 +198,11 @@ class OnRanks(FolderTest):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertEqual(result.stdout.count("PASSED"), 6, result.stdout)
         self.assertTrue(os.path.exists(self.path("hmc/trajectories.png")))
+        for name, count in (("steps-omf4-2", 1), ("acceptance-leapfrog-3", 20)):
+            with open(self.path(f"hmc/{name}.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual(len(report["observables"]["dh"]), count)
+            self.assertEqual(report["parameters"]["integrator"], name.split("-", 1)[1].replace("-", ":") + "(gauge)")
 
 
 if __name__ == "__main__":
