@@ -13,6 +13,7 @@
 #include "common/dg/exact_solutions.hpp"
 #include "common/dg/lserk4.hpp"
 #include "cpu_ref/dg/textbook.hpp"
+#include "miniapps/nodal-dg/speed_trial.hpp"
 #include "miniapps/nodal-dg/wave_checks.hpp"
 
 namespace plaquette::nodal_dg {
@@ -111,9 +112,7 @@ void check_energy(const wave_run& run, const steps_made& made, double trial) {
   add_energies(run, made, checks);
   if (run.app.control.stopped()) return;
   if (made.seen.balanced == 0) checks.add("steps were judged", false);
-  // The run's states may be somewhat faster than random numbers, and a machine is not equally fast at all times. Work
-  // that is left out, prepared or put off makes several times the speed.
-  checks.add(of_speed, trial / 1.5, 1.0);
+  checks.add(of_speed, trial / slowest_trial, 1.0);
 }
 
 void check_against_textbook(const wave_run& run, const std::vector<double>& states) {

@@ -41,19 +41,25 @@ void draw_states(const wave_run& run, std::uint64_t drawn, std::vector<double>& 
 speed_trial try_speed(const wave_run& run, double of_stage, double begin) {
   // A trial is short, so that other programs on the same cores do not disturb all of them. It is long enough to make
   // the time of its start and of the energy at its end small. The best one counts; if it is slow, trials go on for a
-  // while.
-  constexpr double seconds_of_trial = 0.001, enough = 1.2, most_seconds = 6.0;
+  // while, every second one of a single step: where threads and ranks share cores with other programs, they all run at
+  // the same time for moments only.
+  constexpr double seconds_of_trial = 0.001, enough = 1.2, most_seconds = 6.0, most_seconds_if_too_slow = 30.0;
   constexpr int fewest = 3;
   constexpr std::int64_t fewest_steps = 4;
   dg_solver& solver = *run.solver;
   const auto wanted = static_cast<std::int64_t>(std::ceil(seconds_of_trial / (lserk4::stages * of_stage)));
-  const std::int64_t steps = std::clamp<std::int64_t>(wanted, fewest_steps, 1 << 20);
+  const std::int64_t longest = std::clamp<std::int64_t>(wanted, fewest_steps, 1 << 20);
   const stopwatch all;
   speed_trial found;
   const std::unique_ptr<dg_snapshot> kept_end = solver.new_snapshot(run.domain);
   std::vector<double> begin_states, end_states;
   double best = std::numeric_limits<double>::infinity(), passed = 0.0;
-  for (int trial = 0; trial < fewest || (best > enough * of_stage && passed < most_seconds); ++trial) {
+  const auto goes_on = [&] {
+    return (best > enough * of_stage && passed < most_seconds) ||
+           (best > slowest_trial * of_stage && passed < most_seconds_if_too_slow);
+  };
+  for (int trial = 0; trial < fewest || goes_on(); ++trial) {
+    const std::int64_t steps = trial < fewest || trial % 2 == 0 ? longest : 1;
     const std::uint64_t drawn = drawn_number(run.app.world);
     if (trial == 0) run.app.note_draw("numbers that steps are timed from", drawn);
     draw_states(run, drawn, begin_states);

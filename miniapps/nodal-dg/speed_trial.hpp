@@ -7,6 +7,11 @@
 
 namespace plaquette::nodal_dg {
 
+/// The most seconds of a stage from drawn numbers, over those of the figure. The run's states may be somewhat faster
+/// than random numbers, and a machine is not equally fast at all times. Work that is left out, prepared or put off
+/// makes several times the speed.
+inline constexpr double slowest_trial = 1.5;
+
 /// Steps from drawn numbers, made twice.
 struct speed_trial {
   double share = 0.0;              ///< seconds of a stage at best, over those of the figure; 0 if the run was stopped
