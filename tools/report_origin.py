@@ -63,9 +63,15 @@ def command_faults(report):
     return faults
 
 
+def cores_of_run(machine):
+    """Returns the cores that the ranks of a host may use. Ranks that are not bound share theirs: then their threads tell."""
+    a_rank, ranks = number(machine.get("logical_cpus", math.inf)), number(machine.get("ranks_on_host", 1))
+    return min(a_rank * ranks, max(a_rank, number(machine.get("threads", math.inf)) * ranks))
+
+
 def noise_remarks(report, remarks):
     """What makes a figure doubtful without making it wrong: spread, clocks, load, and figures far below the limit."""
-    cores = number(report["machine"].get("logical_cpus", math.inf)) * number(report["machine"].get("ranks_on_host", 1))
+    cores = cores_of_run(report["machine"])
     load = number(report.get("run", {}).get("load", 0.0))
     if load > 0.5 * cores:
         remarks.append(f"load: {load:.3g} processes ran on the host in the minute before, and the run has {cores:g} cores")

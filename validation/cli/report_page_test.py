@@ -175,6 +175,8 @@ class Content(PageTest):
         loaded["run"] = {"load": 7.5}
         text = self.page_of(loaded, scaling_report(2, 140.0)).text()
         self.assertIn("Remark: load: 7.5 processes ran on the host in the minute before, and the run has 2 cores", text)
+        loaded["machine"].update(ranks_on_host=2)  # not bound: both run on the same two cores
+        self.assertIn("and the run has 2 cores", self.page_of(loaded, scaling_report(2, 140.0)).text())
         self.assertIn("Remark: noisy: 'hopping double' took 0.0001 to 0.0002 s", text)
         self.assertIn("Remark: strong scaling, ranks of 1 thread: an efficiency of 700% says", text)
         quiet = [scaling_report(1, 10.0), scaling_report(2, 19.0)]
