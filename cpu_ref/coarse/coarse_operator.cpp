@@ -163,7 +163,9 @@ coarse_products<T>::coarse_products(const execution& on, const coarse_matrices& 
     for (int d = 0; d < hop_directions; ++d)
       made.links.set(s, d, as_numbers(inverse * as_eigen(m.matrix(s, 1 + d), m.n)).data());
   }
-  if (singular)
+  double wrong = singular ? 1.0 : 0.0;
+  on.comm().maximum({&wrong, 1});
+  if (wrong > 0.0)
     throw input_error(
         "multigrid: the coarse operator's diagonal has no inverse at some site; use other null vectors "
         "(another seed, more setup iterations) or another aggregate shape");

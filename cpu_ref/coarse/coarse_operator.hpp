@@ -55,7 +55,7 @@ class coarse_products {
  public:
   using field = coarse_field<T>;
 
-  /// Throws input_error where X has no inverse.
+  /// If X of any rank has no inverse, all ranks throw input_error. Collective.
   coarse_products(const execution& on, const coarse_matrices& matrices);
 
   field make(const field_shape& shape) const { return {execution_, geometry_, shape}; }

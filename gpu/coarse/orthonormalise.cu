@@ -158,6 +158,7 @@ orthonormalisation orthonormalise(null_space& v) {
   constexpr int passes = 2;
   constexpr std::uint64_t most_attempts = 8;
   std::uint64_t attempt = 0;
+  double given_up = 0.0;
   for (int pass = 0; pass < passes;) {
     queue_products(
         on.queue(), sites,
@@ -167,8 +168,10 @@ orthonormalisation orthonormalise(null_space& v) {
     copy_to_host(on.queue(), found.data(), missing, found.size());
     const auto count = std::ranges::count(found, 1);
     if (count > 0) {
-      if (++attempt > most_attempts)
-        throw input_error("multigrid: null vectors cannot be made orthonormal: numbers that are not finite?");
+      if (++attempt > most_attempts) {
+        given_up = 1.0;  // the other ranks have to know
+        break;
+      }
       if (pass == 0 && attempt == 1)
         for (std::size_t k = 0; k < replaced.size(); ++k)
           replaced[k] = static_cast<double>(std::ranges::count(
@@ -182,7 +185,11 @@ orthonormalisation orthonormalise(null_space& v) {
     for_each_index(on.queue(), tasks * rows, multiply_row{v.begin(), pointers, v.rows(), r});
     ++pass;
   }
+  replaced.push_back(given_up);
   on.comm().sum(std::span(replaced));
+  if (replaced.back() > 0.0)
+    throw input_error("multigrid: null vectors cannot be made orthonormal: numbers that are not finite?");
+  replaced.pop_back();
   return {{replaced.begin(), replaced.end()}, volume(blocks.coarse().global()) * chiralities};
 }
 

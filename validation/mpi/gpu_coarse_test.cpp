@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/operators/coarse_matrices.hpp"
+#include "cpu_ref/coarse/coarse_operator.hpp"
 #include "gpu/coarse/coarse_operator.hpp"
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/lattice_gather.hpp"
@@ -103,6 +105,35 @@ TEST(GpuCoarseOnRanks, IsWhatOneRankMakesOfIt) {
     }
   }
   EXPECT_GE(compared, 1);
+}
+
+/// Returns what `work` throws as input_error.
+template <class Work>
+std::string message_of(const Work& work) {
+  try {
+    work();
+  } catch (const input_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(CoarseDiagonalOnRanks, ThatIsSingularOnOneRankIsRefusedByAll) {
+  const auto world = communicator::world();
+  const gpu::context ctx = part_of({4, 4, 4, 4 * world.size()}, {1, 1, 1, world.size()}, policies().front());
+  const cpu::execution host(world, 1);
+  coarse_matrices matrices(coarsened(ctx.geometry(), {2, 2, 2, 2}), 2 * vectors);
+  const auto set_diagonal = [&](std::int64_t site, float number) {
+    for (int i = 0; i < matrices.n; ++i) matrices.matrix(site, 0)[i * matrices.n + i] = {number, 0.0F};
+  };
+  for (std::int64_t site = 0; site < matrices.geometry.sites(); ++site) set_diagonal(site, 2.0F);
+  const auto on_cpu = [&] { return message_of([&] { cpu::coarse_products<float>(host, matrices); }); };
+  const auto on_gpu = [&] { return message_of([&] { gpu::inverse_diagonals(gpu::import_matrices(ctx, matrices)); }); };
+  EXPECT_EQ(on_cpu() + on_gpu(), "");
+  if (world.rank() == world.size() - 1) set_diagonal(1, 0.0F);
+  const std::string sentence = on_gpu();
+  EXPECT_NE(sentence.find("the coarse operator's diagonal has no inverse at some site"), std::string::npos) << sentence;
+  EXPECT_EQ(on_cpu(), sentence);
 }
 
 /// Makes a random field's columns, from the same numbers on any grid.
