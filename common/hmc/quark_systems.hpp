@@ -249,7 +249,7 @@ class quark_systems {
     blocks heavier = Backend::make_blocks(context_), inverse = Backend::make_blocks(context_);
     for (int w = 0; w < std::ssize(sets_); ++w) {
       if (w > 0) Backend::make_diagonal(heavier, links, quarks().action_of(w));
-      Backend::invert(inverse, squared(w == 0 ? *diagonal_ : heavier));
+      Backend::invert(inverse, squared(w == 0 ? *diagonal_ : heavier), context_);
       sets_[static_cast<std::size_t>(w)].for_each([&](auto& one) { one.schur.parts().follow(inverse); });
       if (w == 0) twisted_inverse_.emplace(Backend::commuting_product(*diagonal_, inverse));
     }
@@ -257,7 +257,7 @@ class quark_systems {
   /// Makes A and A^-1 in double, once for the operators of all precisions and for the determinant.
   void make_blocks(const gauge& links) {
     Backend::make_diagonal(*diagonal_, links, action_.quarks->action);
-    Backend::invert(*inverse_, *diagonal_);
+    Backend::invert(*inverse_, *diagonal_, context_);
   }
   /// Lets all operators follow links in the library's own way, if it has one for this action. Otherwise returns false.
   bool followed_at_once(const gauge& links) {

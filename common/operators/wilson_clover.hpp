@@ -31,7 +31,7 @@ namespace plaquette {
 ///   The library's `hopping_finish` has the members of `finish`: epilogue, scale, x, a, blocks of A, w, sums.
 /// - `site_diagonal`: A or its inverse. `is_number()`, `value()`, `blocks(parity)`, and `apply(out, in)` on one parity.
 /// - `blocks`, of a Hermitian matrix on each site. `clover_term(links, action)` makes C; `add_to_diagonal(C, number)`;
-/// `inverse(A)`.
+/// `inverse(A, context)`: if any rank has a block without inverse, all ranks throw the same input_error.
 template <class Library>
 concept dirac_library = field_batch<typename Library::field> &&
                         requires(const typename Library::hopping_term& hop, const typename Library::site_diagonal& a,
@@ -42,7 +42,7 @@ concept dirac_library = field_batch<typename Library::field> &&
                           { a.is_number() } -> std::same_as<bool>;
                           { a.value() } -> std::same_as<double>;
                           a.apply(out, in);
-                          Library::inverse(Library::clover_term(links, action));
+                          Library::inverse(Library::clover_term(links, action), hop.get_context());
                         };
 
 /// M on full-lattice Dirac spinors. Meets `linear_operator`. One caller at a time.
@@ -196,14 +196,14 @@ wilson_clover_operator<Library>::wilson_clover_operator(const context& ctx, cons
   }
   const auto blocks = diagonal_blocks(links);
   diagonal_ = site_diagonal(ctx, blocks);
-  inverse_diagonal_ = site_diagonal(ctx, Library::inverse(blocks));
+  inverse_diagonal_ = site_diagonal(ctx, Library::inverse(blocks, ctx));
 }
 
 template <dirac_library Library>
 void wilson_clover_operator<Library>::follow(const links_type& links) {
   if (!diagonal_.is_number()) {
     const auto blocks = diagonal_blocks(links);
-    return follow(links, blocks, Library::inverse(blocks));
+    return follow(links, blocks, Library::inverse(blocks, hopping_.get_context()));
   }
   hopping_.follow(links);
 }

@@ -173,7 +173,7 @@ class multigrid_operators {
         inverse_diagonal_.emplace(Backend::blocks_behind(full_->inverse_diagonal(), context_));
       }
       Backend::make_diagonal(*diagonal_, u, action_);
-      Backend::invert(*inverse_diagonal_, *diagonal_);
+      Backend::invert(*inverse_diagonal_, *diagonal_, context_);
       for_each_operator([&](auto& a) { a.follow(u, *diagonal_, *inverse_diagonal_); });
     } else {
       for_each_operator([&](auto& a) { a.follow(u); });

@@ -31,7 +31,8 @@ namespace plaquette {
 ///
 /// - `links_of(links)`: the links of operators; `make_source(field, column, source, component, links, ctx)`.
 /// - `copy_of_links(gauge)`: a copy that can be made `links`; `assign_links(copy, gauge)` gives it other links.
-/// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of)`: A and A^-1 in existing memory.
+/// - `make_blocks(ctx)`, `make_diagonal(blocks, gauge, action)`, `invert(blocks, of, ctx)`: A and A^-1 in existing
+///   memory.
 /// - `columns_at_once(precision, columns, geometry)`: of a batch, that a Krylov solver iterates together.
 /// - `correlators(field)`: of a propagator, if the library makes them; `finish(ctx)` waits for all that was queued.
 template <class Backend>
@@ -254,7 +255,7 @@ class propagator_solver_of final : public propagator_solver {
         inverse_diagonal_.emplace(Backend::make_blocks(context_));
       }
       Backend::make_diagonal(*diagonal_, u, settings_.action);
-      Backend::invert(*inverse_diagonal_, *diagonal_);
+      Backend::invert(*inverse_diagonal_, *diagonal_, context_);
       full_->follow(u, *diagonal_, *inverse_diagonal_);
       if (has_other_operator) inner_->follow(u, *diagonal_, *inverse_diagonal_);
     } else {

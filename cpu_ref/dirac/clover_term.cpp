@@ -2,6 +2,7 @@
 #include "cpu_ref/dirac/clover_term.hpp"
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -87,23 +88,26 @@ void add_to_diagonal(clover_configuration& term, double shift) {
       for (double& d : block.diagonal) d += shift;
 }
 
-clover_configuration inverse(const clover_configuration& term) {
+clover_configuration inverse(const clover_configuration& term, const communicator& comm) {
   clover_configuration result(term.geometry());
-  invert(result, term);
+  invert(result, term, comm);
   return result;
 }
 
-void invert(clover_configuration& result, const clover_configuration& term) {
-  require_same_lattice(result.geometry(), term.geometry(), "clover blocks");
-  const std::int64_t sites = term.geometry().local_volume();
-  std::int64_t singular = sites;  // the first singular site; an exception must not leave a parallel region
-#pragma omp parallel for reduction(min : singular)
-  for (std::int64_t site = 0; site < sites; ++site)
+void invert(clover_configuration& result, const clover_configuration& term, const communicator& comm) {
+  const lattice_geometry& geometry = term.geometry();
+  require_same_lattice(result.geometry(), geometry, "clover blocks");
+  std::int64_t first = geometry.global_volume();  // singular site; an exception must not leave a parallel region
+#pragma omp parallel for reduction(min : first)
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
     for (int chirality = 0; chirality < 2; ++chirality)
       if (!invert(result.at_site(site).chirality[chirality], term.at_site(site).chirality[chirality]))
-        singular = site < singular ? site : singular;
-  if (singular < sites) {
-    const coordinate x = term.geometry().to_global(term.geometry().local_coordinate(singular));
+        first = std::min(first, geometry.global_index(geometry.local_coordinate(site)));
+  double behind = -static_cast<double>(first);  // of numbers below 2^53: doubles hold them
+  comm.maximum({&behind, 1});
+  first = static_cast<std::int64_t>(-behind);
+  if (first < geometry.global_volume()) {
+    const coordinate x = coordinate_of(first, geometry.global());
     throw input_error(
         "clover term: expected an invertible matrix at every site, found a singular one at (x, y, z, t) = (" +
         std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ", " + std::to_string(x[3]) +

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/algebra/hermitian_6x6.hpp"
+#include "common/comms/communicator.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "common/lattice/site_field.hpp"
 
@@ -30,10 +31,11 @@ void make_site_diagonal(clover_configuration& a, const gauge_configuration& link
 /// Adds a shift to A; turns C into A = 4 + m + C for shift = action.diagonal().
 void add_to_diagonal(clover_configuration& term, double shift);
 
-/// Inverts site by site. Throws input_error, naming a site by its global coordinate, where a block has no inverse.
-clover_configuration inverse(const clover_configuration& term);
+/// Inverts site by site. If a block of any rank has no inverse, all ranks throw the same input_error, which names the
+/// first such site of the whole lattice. Collective.
+clover_configuration inverse(const clover_configuration& term, const communicator& comm);
 /// Makes the inverse in the memory of blocks that are there. Throws input_error if they are on another lattice, too.
-void invert(clover_configuration& to, const clover_configuration& term);
+void invert(clover_configuration& to, const clover_configuration& term, const communicator& comm);
 
 /// Returns A B of blocks that commute with each other, site by site. Throws input_error if lattices differ.
 clover_configuration commuting_product(const clover_configuration& a, const clover_configuration& b);

@@ -29,7 +29,9 @@ struct dirac_parts {
     return make_clover_term(links, action);
   }
   static void add_to_diagonal(clover_configuration& term, double shift) { cpu::add_to_diagonal(term, shift); }
-  static clover_configuration inverse(const clover_configuration& term) { return cpu::inverse(term); }
+  static clover_configuration inverse(const clover_configuration& term, const context& ctx) {
+    return cpu::inverse(term, ctx.comm());
+  }
 };
 
 template <class T>

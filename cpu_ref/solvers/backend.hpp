@@ -75,7 +75,9 @@ struct solver_backend {
   static void make_diagonal(clover_configuration& a, const gauge_configuration& u, const fermion_action& action) {
     make_site_diagonal(a, u, action);
   }
-  static void invert(clover_configuration& to, const clover_configuration& a) { cpu::invert(to, a); }
+  static void invert(clover_configuration& to, const clover_configuration& a, const context& ctx) {
+    cpu::invert(to, a, ctx.comm());
+  }
 };
 static_assert(backend<solver_backend>);
 

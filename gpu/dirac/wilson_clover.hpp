@@ -33,7 +33,7 @@ struct dirac_parts {
     return make_clover_term(links, action);
   }
   static void add_to_diagonal(clover_configuration& term, double shift) { gpu::add_to_diagonal(term, shift); }
-  static clover_configuration inverse(const clover_configuration& term) { return gpu::inverse(term); }
+  static clover_configuration inverse(const clover_configuration& term, const context&) { return gpu::inverse(term); }
 };
 
 template <class T>

@@ -18,7 +18,10 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/hmc/hybrid_action.hpp"
+#include "common/hmc/molecular_dynamics.hpp"
 #include "common/lattice/conversion_counts.hpp"
+#include "common/lattice/ghosts.hpp"
 #include "common/random/noise.hpp"
 #include "common/solvers/library.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -67,12 +70,14 @@ using testing::HasSubstr;
 const extents lattice{4, 6, 2, 8};
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-std::shared_ptr<library> open(device_kind device, const extents& of = lattice) {
+/// \param by_time  ranks have slices of time; else the last grid that is possible
+std::shared_ptr<library> open(device_kind device, const extents& of = lattice, bool by_time = false) {
   const auto world = communicator::world();
   library_options options;
   options.threads = 1;
   options.ranks.wait = wait_mode::block;  // there may be more ranks than cores
-  const lattice_geometry geometry(of, legal_grids(of, world.size()).back(), world.rank());
+  const auto grids = legal_grids(of, world.size());
+  const lattice_geometry geometry(of, by_time ? extents{1, 1, 1, world.size()} : grids.back(), world.rank());
   return (device == device_kind::cpu ? cpu::this_platform() : gpu::this_platform()).open(geometry, world, options);
 }
 
@@ -737,6 +742,60 @@ TEST_P(library_test, AFollowThatFailsHalfwayLeavesNothingToSolveWith) {
               HasSubstr("this solver " + sentence));
   by_multigrid->follow(*good);
   by_multigrid->make_sources({}, {0}, {1.0, 0.0});
+}
+
+/// Returns links of the last rank's slices: U_y = diag(i^x, (-i)^x, 1), else 1. There each plaquette of the plane xy is
+/// diag(i, -i, 1), so C has the eigenvalues -1/2, 0, 1/2 of c_SW = 1, and -1/2 and 1/2 at x = 0 in its first slice too.
+/// On other slices no eigenvalue is below -1/4. All of it is exact: A = 4 + m + C of m = -3.5 has no inverse on the
+/// last rank alone.
+gauge_configuration flux_on_the_last_rank(const lattice_geometry& geometry, const communicator& comm) {
+  constexpr std::array<double, 4> re{1.0, 0.0, -1.0, 0.0}, im{0.0, 1.0, 0.0, -1.0};
+  const int first = geometry.global()[3] - geometry.local()[3];
+  gauge_configuration links = cpu::unit_configuration(geometry);
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+    const coordinate here = geometry.local_coordinate(site), x = geometry.to_global(here);
+    if (x[3] < first) continue;
+    const auto turn = static_cast<std::size_t>(x[0] % 4);
+    su3<double>& u = links(here)[1];
+    u(0, 0) = {re[turn], im[turn]};
+    u(1, 1) = {re[turn], -im[turn]};
+  }
+  exchange_ghosts(links, comm);
+  return links;
+}
+
+TEST_P(library_test, CloverMatricesThatAreSingularOnOneRankAreRefusedByAll) {
+  const auto by_time = open(GetParam(), lattice, true);
+  const lattice_geometry& slices = by_time->geometry();
+  const int first = slices.global()[3] - slices.local()[3];
+  const std::string sentence =
+      "clover term: expected an invertible matrix at every site, found a singular one at (x, y, z, t) = (0, 0, 0, " +
+      std::to_string(first) + ")";
+  const fermion_action singular = fermion_action::isotropic(-3.5, 1.0);
+  const auto good = std::make_shared<const gauge_configuration>(cpu::random_configuration(slices, 5, comm));
+  const auto flux = std::make_shared<const gauge_configuration>(flux_on_the_last_rank(slices, comm));
+  const propagator_settings settings = settings_of(singular, precision::double_, precision::single);
+  // Each sum meets the same sum on the other ranks only if all ranks have thrown.
+  const auto expect_refusal = [&](const std::function<void()>& work) {
+    EXPECT_EQ(message_of(work), sentence);
+    EXPECT_EQ(by_time->sum_over_ranks(1.0), static_cast<double>(comm.size()));
+  };
+
+  expect_refusal([&] { by_time->make_vector_operator(flux, {.action = singular}); });
+  expect_refusal([&] { by_time->make_propagator_solver(flux, settings); });
+  expect_refusal([&] { by_time->make_multigrid_solver(flux, {.action = singular}); });
+
+  const auto moved = by_time->import_links(*flux);
+  const auto a = by_time->make_vector_operator(good, {.action = singular});
+  expect_refusal([&] { a->follow(*moved); });
+  const auto solver = by_time->make_propagator_solver(good, settings);
+  expect_refusal([&] { solver->follow(*moved); });
+  const auto by_multigrid = by_time->make_multigrid_solver(good, {.action = singular});
+  expect_refusal([&] { by_multigrid->follow(*moved); });
+
+  hybrid_action of_quarks;
+  of_quarks.quarks.emplace().action = singular;
+  expect_refusal([&] { by_time->make_molecular_dynamics(slices, comm, *flux, of_quarks); });
 }
 
 /// Solves by multigrid on links that move, in one set of precisions and with one relaxation.

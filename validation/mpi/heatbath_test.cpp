@@ -194,7 +194,7 @@ TEST(FermionForceOnRanks, HasTheBitsOfOneRankOnEveryGrid) {
       } else {
         leaf_field z(geometry);
         add_leaves(z, action, x, y, 0.7);
-        add_determinant_leaves(z, action, inverse(blocks_of(links, action)), 1, 1.0);
+        add_determinant_leaves(z, action, inverse(blocks_of(links, action), comm), 1, 1.0);
         add_clover_force(momenta, links, z, 0.1, comm);
       }
       exchange_ghosts(momenta, comm);

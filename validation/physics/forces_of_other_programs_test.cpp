@@ -41,7 +41,7 @@ TEST_F(forces_of_tmlqcd, of_clover_quarks_with_their_determinant_are_ours) {
   cpu::gauge_momenta force(geometry);
   cpu::leaf_field z(geometry);
   quark.add_force(force, z, links, phi, in_kappa);
-  add_determinant_leaves(z, action, cpu::inverse(a), 1, 1.0);
+  add_determinant_leaves(z, action, cpu::inverse(a, alone), 1, 1.0);
   add_clover_force(force, links, z, 1.0, alone);
   expect_force(force, "d1.det.force");
 }

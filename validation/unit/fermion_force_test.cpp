@@ -143,7 +143,7 @@ TEST_P(forces_of_spinors, of_determinants_are_their_derivative) {
         return a;
       };
       leaf_field z(geometry);
-      add_determinant_leaves(z, action, inverse(blocks(links)), parity, 1.0);
+      add_determinant_leaves(z, action, inverse(blocks(links), alone), parity, 1.0);
       gauge_momenta force(geometry);
       add_clover_force(force, links, z, 1.0, alone);
       expect_derivative(links, force, 1e-9, [&](const gauge_configuration& u) {

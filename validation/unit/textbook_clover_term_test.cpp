@@ -50,7 +50,7 @@ TEST_P(clover_term, times_its_inverse_is_one) {
   const gauge_configuration links = weak_links(lattice, 0.2, 4);  // no eigenvalue of A near zero
   cpu::clover_configuration term = cpu::make_clover_term(links, GetParam().action);
   cpu::add_to_diagonal(term, GetParam().action.diagonal());
-  const cpu::clover_configuration inverse = cpu::inverse(term);
+  const cpu::clover_configuration inverse = cpu::inverse(term, communicator());
   const spinor_configuration psi = random_spinor(lattice, 5);
   visit_sites(links.geometry(), [&](const coordinate& x) {
     const spinor<double> difference = product(inverse(x), product(term(x), psi(x))) + -1.0 * psi(x);
@@ -75,16 +75,16 @@ TEST(clover_term, is_exactly_zero_on_the_unit_field) {
 TEST(clover_term, that_is_singular_at_one_site_is_refused_with_the_site) {
   cpu::clover_configuration term = cpu::make_clover_term(unit_links({4, 2, 6, 2}), fermion_action::isotropic(0.0, 1.0));
   cpu::add_to_diagonal(term, 4.0);
-  EXPECT_NO_THROW(cpu::inverse(term));
+  EXPECT_NO_THROW(cpu::inverse(term, communicator()));
   term({3, 1, 4, 0}).chirality[1].diagonal[2] = 0.0;
   try {
-    cpu::inverse(term);
+    cpu::inverse(term, communicator());
     FAIL() << "a singular block was inverted";
   } catch (const input_error& e) {
     EXPECT_NE(std::string(e.what()).find("(3, 1, 4, 0)"), std::string::npos) << e.what();
   }
   term({3, 1, 4, 0}).chirality[1].diagonal[2] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THROW(cpu::inverse(term), input_error);
+  EXPECT_THROW(cpu::inverse(term, communicator()), input_error);
 }
 
 TEST(relative_residual, is_what_it_says) {

@@ -70,7 +70,7 @@ TEST_P(GpuCloverTerm, HasTheInverseOfTheCpu) {
     auto on_device = gpu::make_clover_term(gpu::import_links(ctx, links), GetParam().action);
     gpu::add_to_diagonal(on_device, GetParam().action.diagonal());
     EXPECT_TRUE(compare(gpu::export_clover(on_device), term).difference <= 400 * unit_roundoff);
-    const comparison worst = compare(gpu::export_clover(gpu::inverse(on_device)), cpu::inverse(term));
+    const comparison worst = compare(gpu::export_clover(gpu::inverse(on_device)), cpu::inverse(term, communicator()));
     // Two eliminations of a 6x6 matrix whose condition number is below 10.
     EXPECT_TRUE(worst.difference <= 2 * 6 * 10 * unit_roundoff * worst.size) << worst.difference / unit_roundoff;
   }
@@ -107,7 +107,7 @@ TEST(GpuCloverTermInverse, NamesTheFirstSingularSite) {
   };
   std::string expected;
   try {
-    cpu::inverse(term);
+    cpu::inverse(term, communicator());
   } catch (const input_error& e) {
     expected = e.what();
   }

@@ -110,7 +110,7 @@ TEST(GpuDeterminantForce, IsTheCpus) {
     for (const int parity : {0, 1}) {
       const fermion_action action = anisotropic_action();
       quark_twins t(lattice, 1);
-      const auto inverse = cpu::inverse(blocks_of(t.links, action));
+      const auto inverse = cpu::inverse(blocks_of(t.links, action), alone);
       for (const double factor : {1.0, -0.4}) {
         add_determinant_leaves(t.leaves, action, inverse, parity, factor);
         add_determinant_leaves(t.device_leaves, action, gpu::import_clover(t.machines.gpu, inverse), parity, factor);
