@@ -208,6 +208,12 @@ class library {
   }
   virtual std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
                                                               const overlap_settings& settings) const = 0;
+  /// From links that move: `follow` brings H to them. Modes and sign functions have to be made again.
+  std::unique_ptr<overlap_solver> make_overlap_solver(link_field& links, const overlap_settings& settings) const {
+    auto made = make_overlap_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
+    made->follow(links);
+    return made;
+  }
   /// \param domain  of the same ranks; must outlive the solver
   virtual std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const = 0;
   /// Returns a maker of single operators and vector operations to be timed.

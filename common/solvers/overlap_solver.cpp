@@ -9,6 +9,22 @@ fermion_action kernel_action(const overlap_settings& settings) {
   return action;
 }
 
+void links_of_overlap::require_current(const std::string& what, int follows) const {
+  require_current();
+  if (follows != follows_)
+    throw input_error("overlap solver: expected " + what + " of the links that it follows, found earlier ones: make " +
+                      "them again after follow(links)");
+}
+
+void overlap_solver::follow(const link_field& links) {
+  follow_checked(links);
+  followed_->note(links);
+}
+
+void overlap_solver::follow_checked(const link_field&) {
+  throw input_error("this overlap solver: expected links that stay as they are, found links to follow");
+}
+
 void subtract_contact_term(spinor_configuration& x, const spinor_configuration& b, double mass, double rho) {
   const double contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
   for (std::int64_t site = 0; site < x.geometry().local_volume(); ++site) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/algebra/reconstruct.hpp"
@@ -23,6 +24,7 @@
 #include "common/overlap/overlap_mode_set.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
 #include "common/overlap/sign_options.hpp"
+#include "common/solvers/link_field.hpp"
 #include "common/solvers/search_memory.hpp"
 #include "common/solvers/solver_vectors.hpp"
 
@@ -54,6 +56,7 @@ struct kernel_modes : mode_search_course {
   double lowest_of_rest = 0.0;       ///< the least |H| orthogonal to them; 0 if not sought
   double probing = 0.0;              ///< share of the filter's work on random vectors, for modes that may be missing
   double basis_bytes_on_host = 0.0;  ///< of the search, on this rank
+  int follows = 0;                   ///< that the solver had made when they were found
 };
 
 /// H applied to vectors.
@@ -103,6 +106,7 @@ struct overlap_algebra {
 /// The lowest modes of D^+ D in both chiralities.
 struct overlap_modes : overlap_mode_set<vectors_handle> {
   double basis_bytes_on_host = 0.0;  ///< of the search, on this rank
+  int follows = 0;                   ///< that the solver had made when they were found
 };
 
 /// Where a search for modes of D stands.
@@ -126,11 +130,44 @@ struct overlap_judgement {
   double gmor_tolerance = 0.0;  ///< allowed, from the residual and the sign function's error
 };
 
+/// The links that a solver follows. Its sign functions know them, too.
+class links_of_overlap {
+ public:
+  /// Notes that H starts to change to new links.
+  void begin() {
+    ++follows_;
+    followed_.begin();
+  }
+  void note(const link_field& links) { followed_.note(links); }
+  /// Returns how many follows the solver has made.
+  int follows() const { return follows_; }
+  /// Throws input_error if the links have moved since the last follow, or if that has failed halfway.
+  void require_current() const { followed_.require_current("this overlap solver"); }
+  /// Throws input_error, too, if something was made for links of another follow.
+  /// \param what     "modes of H"
+  /// \param follows  that the solver had made then
+  void require_current(const std::string& what, int follows) const;
+
+ private:
+  followed_links followed_{};
+  int follows_ = 0;
+};
+
 /// Members that take handles expect vectors that a solver of the same library made, on the same lattice; they throw
-/// input_error for others. All members are collective.
+/// input_error for others. All members are collective. Members that apply H, or take what was made of it, throw
+/// input_error if the links that the solver follows have moved since.
 class overlap_solver {
  public:
   virtual ~overlap_solver() = default;
+
+  /// Takes the links as they are now, in the memory of the earlier links, so that tuned work stays valid. Modes and
+  /// sign functions belong to the links that they were made for: from then on members throw input_error for earlier
+  /// ones, and so do sign functions themselves. Make them again. Vectors stay. Collective. Throws input_error for links
+  /// of another library or lattice, and if this solver cannot follow; it then stays as it was. Throws input_error, too,
+  /// for links that its storage cannot hold: then each use does so until a follow succeeds.
+  void follow(const link_field& links);
+  /// Returns how many follows it has made; not collective.
+  int follows() const { return followed_->follows(); }
 
   // --- vectors
 
@@ -216,6 +253,17 @@ class overlap_solver {
   /// \param is_coarse   the sign function was fixed by hand, and its square is not 1 to delta
   virtual overlap_judgement judge(const sign_handle& sign, const vectors_handle& b, const vectors_handle& x,
                                   double mass, double delta, bool is_coarse = false) const = 0;
+
+ protected:
+  const links_of_overlap& followed() const { return *followed_; }
+  std::shared_ptr<const links_of_overlap> shared_followed() const { return followed_; }
+  /// Notes that a follow starts to change this solver. Before that a follow may throw and leave the solver as it was.
+  void begin_to_follow() { followed_->begin(); }
+
+ private:
+  virtual void follow_checked(const link_field& links);
+
+  std::shared_ptr<links_of_overlap> followed_ = std::make_shared<links_of_overlap>();
 };
 
 /// Makes columns of S = (1 - D/2) D(m)^-1 b of columns of x = D(m)^-1 b: (x - b / (2 rho)) / (1 - m / (2 rho)).

@@ -38,7 +38,8 @@ concept overlap_backend =
     backend<Backend> &&
     precisions_of_one_field<typename Backend::template field<double>, typename Backend::template field<float>> &&
     requires(Backend& library, const Backend& same, typename Backend::template field<double>& x,
-             const fermion_action& action, const source_description& source) {
+             const fermion_action& action, const source_description& source,
+             const typename Backend::template wilson_clover<double>::links_type& links) {
       typename Backend::template hermitian_wilson<double>;
       typename Backend::template hermitian_wilson<float>;
       typename Backend::template hermitian_wilson<plaquette::half>;
@@ -49,6 +50,7 @@ concept overlap_backend =
       { same.host_bytes() } -> std::same_as<double>;
       // A solver of the clover operator on links that are smeared for it.
       { same.make_clover_solver(action, stout_smearing{}) } -> std::same_as<std::unique_ptr<multigrid_solver>>;
+      library.follow(links);                           // takes other links, for sources and for that solver
       same.finish();                                   // waits for all that was queued
       same.fill(x, std::uint64_t{}, std::uint64_t{});  // random Dirac spinors number first, first + 1, ... of a seed
       same.make_source(x, int{}, source);              // column of a propagator's sources
@@ -60,10 +62,15 @@ class sign_operator_of final : public sign_operator {
   using Field = typename Backend::template field<double>;
 
  public:
-  sign_operator_of(std::shared_ptr<const Backend> backend, sign_function<Backend> sign)
-      : backend_(std::move(backend)), sign_(std::move(sign)) {}
+  sign_operator_of(std::shared_ptr<const Backend> backend, std::shared_ptr<const links_of_overlap> links,
+                   sign_function<Backend> sign)
+      : backend_(std::move(backend)), links_(std::move(links)), follows_(links_->follows()), sign_(std::move(sign)) {}
 
-  const sign_function<Backend>& function() const { return sign_; }
+  /// Throws input_error if it is of other links than the ones that H has now.
+  const sign_function<Backend>& function() const {
+    links_->require_current("a sign function", follows_);
+    return sign_;
+  }
 
   const sign_options& options() const override { return sign_.options(); }
   const minimax_polynomial& polynomial(double delta) const override { return sign_.polynomial(delta); }
@@ -71,6 +78,7 @@ class sign_operator_of final : public sign_operator {
   bool is_single_near_modes(double delta) const override { return sign_.near_modes().is_single(delta); }
   vectors_handle apply(const vectors_handle& x, double delta, sign_precision precision,
                        double* seconds) const override {
+    const sign_function<Backend>& current = function();
     const Field& in = fields_of<Field>(x);
     Field y = like(in);
     if (seconds != nullptr) {
@@ -78,7 +86,7 @@ class sign_operator_of final : public sign_operator {
       backend_->ctx.comm().barrier();
     }
     const stopwatch watch;
-    sign_.apply(y, in, delta, precision);
+    current.apply(y, in, delta, precision);
     if (seconds != nullptr) {
       backend_->finish();
       *seconds = watch.seconds();
@@ -88,6 +96,8 @@ class sign_operator_of final : public sign_operator {
 
  private:
   std::shared_ptr<const Backend> backend_;
+  std::shared_ptr<const links_of_overlap> links_;
+  int follows_;  ///< of the solver, when this was made
   sign_function<Backend> sign_;
 };
 
@@ -102,8 +112,10 @@ class overlap_solver_of final : public overlap_solver {
   overlap_solver_of(Backend backend, const overlap_settings& settings)
       : backend_(std::make_shared<Backend>(std::move(backend))),
         settings_(settings),
-        kernel_(make_kernel<double>(), make_kernel<float>(),
-                settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
+        double_(make_kernel<double>()),
+        single_(make_kernel<float>()),
+        half_(settings.half_precision ? make_kernel<plaquette::half>() : nullptr),
+        kernel_(double_, single_, half_),
         shape_(backend_->ctx, field_shape{4, 3, site_subset::full, 1}) {
     if (!(settings.rho > 0.0 && settings.rho < 2.0))
       throw input_error("overlap solver: expected rho between 0 and 2, found " + std::to_string(settings.rho));
@@ -113,6 +125,7 @@ class overlap_solver_of final : public overlap_solver {
 
   vectors_handle random_vectors(int count) override { return handle_of(random_unit_vectors(count)); }
   vectors_handle sources(const source_description& source) override {
+    followed().require_current();
     Field b = like(shape_, spin_colours);
     for (int column = 0; column < spin_colours; ++column) backend_->make_source(b, column, source);
     return handle_of(std::move(b));
@@ -147,6 +160,7 @@ class overlap_solver_of final : public overlap_solver {
   const kernel_count& count() const override { return kernel_.count(); }
   void reset_count() override { kernel_.count() = {}; }
   kernel_application apply_kernel(const vectors_handle& x, precision number) const override {
+    followed().require_current();
     const Field& in = fields_of<Field>(x);
     return with_kernel(number, in, [&](const auto& h, const auto& rounded) {
       auto out = like(rounded);
@@ -158,6 +172,7 @@ class overlap_solver_of final : public overlap_solver {
     });
   }
   double seconds_of_kernel(const vectors_handle& x, precision number) const override {
+    followed().require_current();
     return with_kernel(number, fields_of<Field>(x), [&](const auto& h, const auto& in) {
       auto y = like(in), u = like(in), w = like(in);
       zero(y);
@@ -178,6 +193,7 @@ class overlap_solver_of final : public overlap_solver {
 
   kernel_modes lowest_kernel_modes(const mode_search& sought, int wanted,
                                    search_memory<mode_search_state>* memory) override {
+    followed().require_current();
     mode_search search = sought;
     if (!search.interrupted) search.interrupted = settings_.interrupted;
     const random_fill<Field> fill = random();
@@ -193,6 +209,7 @@ class overlap_solver_of final : public overlap_solver {
         memory->keep([&] { return search_snapshot<mode_search_state>{state, handle_of(Field(basis))}; });
     };
     kernel_modes found;
+    found.follows = follows();
     const basis_maker<Field> make_basis = [&](int columns) {
       return make<double>({4, 3, site_subset::full, columns}, settings_.kernel_basis_on_host,
                           found.basis_bytes_on_host);
@@ -218,12 +235,16 @@ class overlap_solver_of final : public overlap_solver {
     return found;
   }
   std::vector<double> residuals(const kernel_modes& modes) const override {
+    followed().require_current();
     return eigen_residuals(kernel_.as_double(), fields_of<Field>(modes.vectors), modes.values, width);
   }
 
   // --- sign function
 
   sign_handle sign(const kernel_modes& modes, const sign_options& options) const override {
+    followed().require_current();
+    if (modes.vectors || !modes.values.empty() || options.highest <= 0.0 || options.lowest <= 0.0)
+      followed().require_current("modes of H", modes.follows);
     sign_options chosen = options;
     if (chosen.highest <= 0.0) chosen.highest = modes.highest;
     if (chosen.lowest <= 0.0)
@@ -316,6 +337,7 @@ class overlap_solver_of final : public overlap_solver {
             [&] { return search_snapshot<overlap_search_state>{{state, chirality}, handle_of(basis(), chirality)}; });
     };
     overlap_modes found;
+    found.follows = follows();
     const auto make_half = [&]<class T>(int columns, T) {
       return make<T>({2, 3, site_subset::full, columns}, settings_.overlap_basis_on_host, found.basis_bytes_on_host);
     };
@@ -342,6 +364,7 @@ class overlap_solver_of final : public overlap_solver {
 
   overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& sources,
                           const std::vector<double>& masses, const overlap_solve_rule& sought) override {
+    if (modes.plus.vectors || modes.minus.vectors) followed().require_current("modes of D", modes.follows);
     overlap_solve_rule rule = sought;
     if (!rule.interrupted) rule.interrupted = settings_.interrupted;
     rule.finish = [this] { backend_->finish(); };
@@ -433,6 +456,18 @@ class overlap_solver_of final : public overlap_solver {
  private:
   static constexpr int width = 12;  ///< columns that H takes at once if there are many
 
+  using gauge = typename Backend::template wilson_clover<double>::links_type;
+
+  void follow_checked(const link_field& handle) override {
+    const gauge& u = links_behind<gauge>(handle, backend_->ctx.geometry(), "an overlap solver");
+    begin_to_follow();
+    clover_.reset();  // the next solve makes it of these links
+    double_->follow(u);
+    single_->follow(u);
+    if (half_) half_->follow(u);
+    backend_->follow(u);
+  }
+
   /// sign(H) on solutions, which are largest along low modes of D: in mixed precision at most, and with no more of low
   /// precision than these allow.
   class judging_sign {
@@ -458,7 +493,7 @@ class overlap_solver_of final : public overlap_solver {
 
   template <class T>
   auto make_kernel() const {
-    return std::make_shared<const typename Backend::template hermitian_wilson<T>>(
+    return std::make_shared<typename Backend::template hermitian_wilson<T>>(
         backend_->template kernel<T>(kernel_action(settings_), settings_.links));
   }
   /// Calls use(H, x), both in a precision.
@@ -595,9 +630,10 @@ class overlap_solver_of final : public overlap_solver {
   }
 
   sign_handle handle_of_sign(sign_type sign) const {
-    return std::make_shared<const sign_operator_of<Backend>>(backend_, std::move(sign));
+    return std::make_shared<const sign_operator_of<Backend>>(backend_, shared_followed(), std::move(sign));
   }
-  static const sign_type& function_of(const sign_handle& sign) {
+  const sign_type& function_of(const sign_handle& sign) const {
+    followed().require_current();
     const auto* known = dynamic_cast<const sign_operator_of<Backend>*>(sign.get());
     if (known == nullptr)
       throw input_error("overlap solver: expected a sign function that a solver of this library made, found another");
@@ -624,7 +660,10 @@ class overlap_solver_of final : public overlap_solver {
 
   std::shared_ptr<Backend> backend_;
   overlap_settings settings_;
-  hermitian_kernel<Backend> kernel_;
+  std::shared_ptr<typename Backend::template hermitian_wilson<double>> double_;
+  std::shared_ptr<typename Backend::template hermitian_wilson<float>> single_;
+  std::shared_ptr<typename Backend::template hermitian_wilson<plaquette::half>> half_;  ///< or null
+  hermitian_kernel<Backend> kernel_;                                                    ///< these, counted
   Field shape_;
   std::uint64_t next_random_ = 0;
   std::unique_ptr<clover_inverse<InnerField>> clover_;  ///< of the preconditioned scheme

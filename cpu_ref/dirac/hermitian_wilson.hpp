@@ -22,6 +22,11 @@ class hermitian_wilson {
   hermitian_wilson(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                    reconstruct stored = reconstruct::twelve);
 
+  /// Takes other links, in the memory of the links so far. Collective. Throws as the constructor does; the operator can
+  /// then be used after it has followed other links.
+  /// \param links  with ghosts filled; not kept
+  void follow(const gauge_configuration& links) { hopping_.follow(links); }
+
   const fermion_action& action() const { return action_; }
   const hopping_term<T>& hopping() const { return hopping_; }
   /// See hopping_term::set_overlap.

@@ -41,6 +41,11 @@ struct cpu_overlap_backend : solver_backend {
         ctx, std::make_shared<const gauge_configuration>(stout_smeared(*gauge, smearing, ctx.comm())),
         {.action = action});
   }
+  /// Takes other links. The first call copies the links: those so far are a caller's.
+  void follow(const gauge_configuration& u) {
+    if (own_) return assign_links(own_, u);
+    gauge = own_ = copy_of_links(u);
+  }
   void finish() const {}
   void fill(field<double>& x, std::uint64_t seed, std::uint64_t first) const {
     for (int c = 0; c < x.columns(); ++c)
@@ -50,6 +55,9 @@ struct cpu_overlap_backend : solver_backend {
     const auto [spin, colour] = component_of_column(column);
     import_column(b, column, cpu::make_source(source, spin, colour, *gauge, ctx.comm()));
   }
+
+ private:
+  std::shared_ptr<gauge_configuration> own_{};  ///< `gauge`, once it follows others
 };
 static_assert(overlap_backend<cpu_overlap_backend>);
 

@@ -45,6 +45,8 @@ struct gpu_overlap_backend : solver_backend {
                                                        const stout_smearing& smearing) const {
     return make_multigrid_solver(ctx, stout_smeared(gauge, smearing), {.action = action});
   }
+  /// Takes other links, in the memory of the links so far.
+  void follow(const gauge_configuration& u) { assign_links(gauge, u); }
   void finish() const { ctx.queue().synchronize(); }
   void fill(field<double>& x, std::uint64_t seed, std::uint64_t first) const { random_spinors(x, seed, first); }
   void make_source(field<double>& b, int column, const source_description& source) const {

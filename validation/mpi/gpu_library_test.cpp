@@ -994,6 +994,124 @@ TEST_P(moving_multigrid_test, RenewedVectorsAreAsGoodAsFresh) {
   }
 }
 
+/// An overlap solver on links that move: what the stages of a calculation make of it.
+struct overlap_stages {
+  kernel_modes of_h;
+  sign_handle sign;
+  overlap_modes of_d;
+
+  explicit overlap_stages(overlap_solver& solver)
+      : of_h(solver.lowest_kernel_modes({.modes = 6})),
+        sign(solver.sign(of_h)),
+        of_d(solver.lowest_overlap_modes(sign, {.modes = 2, .tolerance = 1e-5})) {
+    EXPECT_TRUE(of_h.complete && of_d.complete);
+  }
+};
+
+TEST_P(library_test, OverlapSolversFollowLinksThatMove) {
+  const auto small = open(GetParam(), {2, 2, 2, 4});
+  const auto moving = small->make_links({link_start::kind::weak, 0.3}, 5);
+  const overlap_settings settings{.rho = 1.4, .seed = 3};
+  const source_description source{.kind = source_kind::gaussian, .position = {1, 0, 1, 0}};
+  const std::vector<double> masses{0.3};
+  const overlap_solve_rule by_cg{.tolerance = 1e-7};
+  overlap_solve_rule by_clover{.tolerance = 1e-6, .scheme = overlap_scheme::preconditioned};
+  by_clover.preconditioner.method = clover_method::bicgstab;
+  const auto solver = small->make_overlap_solver(*moving, settings);
+  const overlap_stages before(*solver);
+  const vectors_handle x = solver->random_vectors(2),
+                       first = solver
+                                   ->solve(before.sign, before.of_d, solver->columns(solver->sources(source), 5, 2),
+                                           masses, by_clover)
+                                   .x[0];
+
+  moving->smear({1, 0.1, false});
+  const std::string stale = "this overlap solver follows move 0 of its links, which have made 1: call follow(links)";
+  for (const auto& work : std::vector<std::function<void()>>{
+           [&] { solver->sources(source); }, [&] { solver->apply_kernel(x, precision::double_); },
+           [&] { solver->lowest_kernel_modes({.modes = 6}); }, [&] { solver->residuals(before.of_h); },
+           [&] { solver->sign(before.of_h); }, [&] { before.sign->apply(x, 1e-9); },
+           [&] { solver->lowest_overlap_modes(before.sign, {.modes = 3}); },
+           [&] { solver->solve(before.sign, before.of_d, x, masses, by_cg); },
+           [&] { solver->judge(before.sign, x, first, masses[0], 1e-9); }})
+    EXPECT_THAT(message_of(work), HasSubstr(stale));
+
+  solver->follow(*moving);
+  EXPECT_EQ(solver->follows(), 2);  // as it was made, too
+  for (const auto& [made, work] : std::vector<std::pair<std::string, std::function<void()>>>{
+           {"modes of H", [&] { solver->sign(before.of_h); }},
+           {"a sign function", [&] { before.sign->apply(x, 1e-9); }},
+           {"a sign function", [&] { solver->solve(before.sign, {}, x, masses, by_cg); }}})
+    EXPECT_THAT(message_of(work), HasSubstr("expected " + made + " of the links that it follows"));
+  for (const double residual : solver->residuals(before.of_h)) EXPECT_GE(residual, 1e-4);
+
+  // All that it makes now is what a solver of these links makes.
+  const overlap_stages now(*solver);
+  EXPECT_THAT(message_of([&] { solver->solve(now.sign, before.of_d, x, masses, by_cg); }), HasSubstr("modes of D"));
+  const auto fresh = small->make_overlap_solver(std::make_shared<const gauge_configuration>(moving->exported()),
+                                                {.rho = 1.4, .seed = 8});
+  const overlap_stages expected(*fresh);
+  for (const precision number : {precision::double_, precision::single})
+    EXPECT_EQ(fresh->distance(solver->apply_kernel(x, number).out, fresh->apply_kernel(x, number).out), 0.0);
+  ASSERT_EQ(now.of_h.values.size(), expected.of_h.values.size());
+  for (std::size_t i = 0; i < now.of_h.values.size(); ++i)
+    EXPECT_NEAR(std::abs(now.of_h.values[i]), std::abs(expected.of_h.values[i]), 1e-9);
+  EXPECT_NEAR(now.sign->lowest(), expected.sign->lowest(), 1e-9);
+  EXPECT_LE(fresh->distance(now.sign->apply(x, 1e-10), expected.sign->apply(x, 1e-10)), 1e-9);
+  EXPECT_EQ(now.of_d.index(), expected.of_d.index());
+  for (const int chirality : {+1, -1}) {
+    const auto &found = now.of_d.of(chirality).eigenvalues, &wanted = expected.of_d.of(chirality).eigenvalues;
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-6);
+  }
+  const vectors_handle all = solver->sources(source), b = solver->columns(all, 5, 2);
+  EXPECT_EQ(fresh->distance(all, fresh->sources(source)), 0.0);
+  for (const overlap_solve_rule& rule : {by_cg, by_clover}) {
+    const overlap_solutions quarks = solver->solve(now.sign, now.of_d, b, masses, rule);
+    EXPECT_TRUE(quarks.report.masses[0].converged);
+    EXPECT_LE(fresh->judge(expected.sign, b, quarks.x[0], masses[0], 1e-9).residual, rule.tolerance);
+    const double as_before = fresh->judge(expected.sign, b, first, masses[0], 1e-9).residual;
+    EXPECT_GE(as_before, 1e-3);
+  }
+}
+
+/// With 12 stored numbers a link, links that are not in SU(3) cannot be followed, which is known halfway.
+TEST_P(library_test, OverlapSolversFollowInPlaceOrNotAtAll) {
+  const auto moving = on->make_links({link_start::kind::weak, 0.3}, 5);
+  const auto solver =
+      on->make_overlap_solver(*moving, {.links = reconstruct::twelve, .half_precision = true, .seed = 3});
+  const vectors_handle x = solver->random_vectors(2);
+  const auto expect_h_of = [&](const library::links_pointer& u) {
+    const auto fresh = on->make_overlap_solver(u, {.links = reconstruct::twelve, .half_precision = true, .seed = 3});
+    for (const precision number : {precision::double_, precision::single, precision::half})
+      EXPECT_EQ(fresh->distance(solver->apply_kernel(x, number).out, fresh->apply_kernel(x, number).out), 0.0);
+  };
+  solver->follow(*moving);
+  for (int k = 0; k < 3; ++k) {
+    moving->smear({1, 0.1, false});
+    const long before = large_allocations;
+    solver->follow(*moving);
+    EXPECT_EQ(large_allocations, before);
+  }
+  const auto u = std::make_shared<const gauge_configuration>(moving->exported());
+  expect_h_of(u);
+
+  const auto of_longer = open(GetParam(), {4, 6, 2, 12})->make_links({}, 1);
+  EXPECT_THAT(message_of([&] { solver->follow(*of_longer); }), HasSubstr("links on a lattice"));
+  expect_h_of(u);
+
+  gauge_configuration stretched = *u;
+  for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+    for (su3<double>& link : stretched.at_site(site)) link = 1.5 * link;
+  exchange_ghosts(stretched, comm);
+  const auto far = on->import_links(stretched);
+  EXPECT_THAT(message_of([&] { solver->follow(*far); }), HasSubstr("need links in SU(3)"));
+  EXPECT_THAT(message_of([&] { solver->apply_kernel(x, precision::double_); }),
+              HasSubstr("this overlap solver follows no links, since its last follow failed halfway"));
+  solver->follow(*moving);
+  expect_h_of(u);
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);
