@@ -12,8 +12,11 @@
 #include "cpu_ref/dg/production.hpp"
 #include "cpu_ref/fields/cache_size.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/gauge_fixing.hpp"
+#include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
 #include "cpu_ref/gauge/link_arithmetic.hpp"
+#include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/machine_speed.hpp"
@@ -25,19 +28,19 @@ namespace {
 
 class links_of_cpu final : public link_field_of<gauge_configuration> {
  public:
-  links_of_cpu(gauge_configuration links, const communicator& comm)
-      : links_(std::move(links)), comm_(comm), updater_(links_.geometry(), comm) {}
+  links_of_cpu(gauge_configuration links, const communicator& comm) : links_(std::move(links)), comm_(comm) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
     note_move();
+    if (!updater_) updater_.emplace(links_.geometry(), comm_);
     if (!keeps_links_of_sweep(links_.geometry())) {
       const stop_question none(nullptr);  // a sweep ends soon
-      return updater_.combined_sweep(links_, action, plan, seed, number);
+      return updater_->combined_sweep(links_, action, plan, seed, number);
     }
     gauge_configuration before = links_;
     try {
-      updater_.combined_sweep(links_, action, plan, seed, number);
+      updater_->combined_sweep(links_, action, plan, seed, number);
     } catch (...) {
       links_ = std::move(before);
       throw;
@@ -54,7 +57,25 @@ class links_of_cpu final : public link_field_of<gauge_configuration> {
     return std::move(links_);
   }
   gauge_configuration exported() override { return links_; }
-  std::unique_ptr<link_field> copy() const override { return std::make_unique<links_of_cpu>(links_, comm_); }
+  std::unique_ptr<link_field> copy() const override { return others(links_); }
+  std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const override {
+    return others(stout_smeared(links_, smearing, comm_));
+  }
+  std::unique_ptr<link_field> smeared(const ape_smearing& smearing) const override {
+    return others(ape_smeared(links_, smearing, comm_));
+  }
+  std::unique_ptr<link_field> smeared(const hyp_smearing& smearing) const override {
+    return others(hyp_smeared(links_, smearing, comm_));
+  }
+  flowed_links flowed(double time, double step, const std::function<void()>& step_done) const override {
+    gradient_flow flow(links_, comm_);
+    auto history = flow_history(flow, time, step, step_done);
+    return {others(flow.links()), std::move(history)};
+  }
+  fixed_links fixed(gauge_condition condition, const gauge_fixing_rule& rule) const override {
+    fixed_gauge made = gauge_fixed(links_, condition, rule, comm_);
+    return {others(std::move(made.links)), std::move(made.g), made.quality, made.sweeps, made.converged};
+  }
   void snapshot() override {
     if (!kept_)
       kept_.emplace(links_);
@@ -69,10 +90,14 @@ class links_of_cpu final : public link_field_of<gauge_configuration> {
   const gauge_configuration& links() const override { return links_; }
 
  private:
+  std::unique_ptr<link_field> others(gauge_configuration links) const {
+    return std::make_unique<links_of_cpu>(std::move(links), comm_);
+  }
+
   gauge_configuration links_;
   std::optional<gauge_configuration> kept_{};
   communicator comm_;
-  heatbath_updater updater_;
+  std::optional<heatbath_updater> updater_{};  ///< made at the first sweep: it has tables
 };
 
 gauge_configuration made(const link_start& start, std::uint64_t seed, const lattice_geometry& geometry,

@@ -19,8 +19,11 @@
 #include "gpu/device/timing.hpp"
 #include "gpu/dg/dg_solver.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
+#include "gpu/gauge/gauge_fixing.hpp"
+#include "gpu/gauge/gradient_flow.hpp"
 #include "gpu/gauge/heatbath.hpp"
 #include "gpu/gauge/link_arithmetic.hpp"
+#include "gpu/gauge/link_smearing.hpp"
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
 #include "gpu/halo/transfer_times.hpp"
@@ -67,6 +70,24 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
   std::unique_ptr<link_field> copy() const override {
     return std::make_unique<links_of_gpu>(context_, copy_of(links_));
   }
+  std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const override {
+    return others(stout_smeared(links_, smearing));
+  }
+  std::unique_ptr<link_field> smeared(const ape_smearing& smearing) const override {
+    return others(ape_smeared(links_, smearing));
+  }
+  std::unique_ptr<link_field> smeared(const hyp_smearing& smearing) const override {
+    return others(hyp_smeared(links_, smearing));
+  }
+  flowed_links flowed(double time, double step, const std::function<void()>& step_done) const override {
+    gradient_flow flow(links_);
+    auto history = flow_history(flow, time, step, step_done);
+    return {others(flow.links()), std::move(history)};
+  }
+  fixed_links fixed(gauge_condition condition, const gauge_fixing_rule& rule) const override {
+    fixed_gauge made = gauge_fixed(links_, condition, rule);
+    return {others(std::move(made.links)), export_transformation(made.g), made.quality, made.sweeps, made.converged};
+  }
   void snapshot() override {
     if (!kept_)
       kept_.emplace(copy_of(links_));
@@ -82,6 +103,12 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
   const gauge_configuration& links() const override { return links_; }
 
  private:
+  /// Returns links that have been made, once they are.
+  std::unique_ptr<link_field> others(gauge_configuration links) const {
+    context_.queue().synchronize();
+    return std::make_unique<links_of_gpu>(context_, std::move(links));
+  }
+
   context context_;
   gauge_configuration links_;
   heatbath_updater updater_;

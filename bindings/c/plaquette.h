@@ -210,7 +210,8 @@ typedef struct {
 /** The defaults of plaquette_smearing. */
 #define PLAQUETTE_SMEARING_DEFAULTS \
   {sizeof(plaquette_smearing), PLAQUETTE_STOUT, 1, 0, 0, 0.1, {0.75, 0.6, 0.3}}
-/** Makes smeared links. */
+/** Makes smeared links. Links that are on a GPU (plaquette_heatbath) are smeared, flowed and fixed there. What is made
+   of them stays there, and the host copies it when it first needs it. */
 PLAQUETTE_PUBLIC int plaquette_gauge_smear(plaquette_gauge* smeared, plaquette_gauge gauge,
                                            const plaquette_smearing* smearing);
 /** Flows links up to `time` by the gradient flow (arXiv:1006.4518); the last step may be shorter. Fills time, energy density and topological charge at

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -53,14 +54,17 @@ inline int flow_steps(double from, double last, double step) {
 
 /// Advances a flow of either library to the time `last`; the last step is as long as what is left. Returns the
 /// measurements where it begins and after each step. Throws as `flow_steps` does. Collective.
-/// \param flow  has time(), advance(step) and measure()
+/// \param flow       has time(), advance(step) and measure()
+/// \param step_done  called after each step, if it is a function
 template <class Flow>
-std::vector<flow_measurement> flow_history(Flow& flow, double last, double step) {
+std::vector<flow_measurement> flow_history(Flow& flow, double last, double step,
+                                           const std::function<void()>& step_done = {}) {
   std::vector<flow_measurement> history;
   for (int n = 0, steps = flow_steps(flow.time(), last, step); n <= steps; ++n) {
     // Steps that fit but for rounding are left as they are.
     const double left = last - flow.time();
     if (n > 0) flow.advance(n == steps && left < step * (1.0 - 1e-9) ? left : step);
+    if (n > 0 && step_done) step_done();
     stop_point();
     history.push_back(flow.measure());
     history.back().time = n == steps ? last : flow.time();

@@ -4,16 +4,25 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "common/algebra/su3.hpp"
 #include "common/error.hpp"
+#include "common/gauge/flow_history.hpp"
 #include "common/lattice/gauge_action.hpp"
+#include "common/lattice/gauge_condition.hpp"
+#include "common/lattice/link_smearing.hpp"
 #include "common/lattice/same_lattice.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
 
 namespace plaquette {
+
+struct flowed_links;
+struct fixed_links;
 
 /// A gauge configuration that lives on the device of a library and changes there. It counts how often it moved, so that
 /// operators made from it know when they have to follow. One caller at a time.
@@ -41,6 +50,21 @@ class link_field {
   /// Returns an independent copy of the links on the same device.
   virtual std::unique_ptr<link_field> copy() const = 0;
 
+  // Other links on the same device, made of these. Collective; they are done when they are returned. All throw
+  // input_error for parameters that cannot be used.
+
+  /// Returns smeared links. (APE: Albanese et al., Phys. Lett. B 192 (1987) 163; HYP: Hasenfratz, Knechtli,
+  /// hep-lat/0103029; stout: Morningstar, Peardon, hep-lat/0311018)
+  virtual std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const = 0;
+  virtual std::unique_ptr<link_field> smeared(const ape_smearing& smearing) const = 0;
+  virtual std::unique_ptr<link_field> smeared(const hyp_smearing& smearing) const = 0;
+  /// Returns the links after the gradient flow to a time, and measurements along it. (Luescher, arXiv:1006.4518)
+  /// \param step       of the time; the last one may be shorter
+  /// \param step_done  called after each step, if it is a function
+  virtual flowed_links flowed(double time, double step, const std::function<void()>& step_done = {}) const = 0;
+  /// Returns the links in a gauge. (Giusti et al., hep-lat/0104012)
+  virtual fixed_links fixed(gauge_condition condition, const gauge_fixing_rule& rule) const = 0;
+
   /// Keeps the links as they are now, for `restore`: in memory that the first call takes.
   virtual void snapshot() = 0;
   /// Brings the kept links back, which is a move. Throws input_error if none were kept.
@@ -59,6 +83,21 @@ class link_field {
 
  private:
   std::shared_ptr<std::int64_t> moves_ = std::make_shared<std::int64_t>(0);
+};
+
+/// Links of a gradient flow at its last time.
+struct flowed_links {
+  std::unique_ptr<link_field> links;
+  std::vector<flow_measurement> history{};  ///< at time 0 and after each step
+};
+
+/// Links in a gauge.
+struct fixed_links {
+  std::unique_ptr<link_field> links;  ///< g(x) U_mu(x) g(x+mu)^+
+  site_field<su3<double>> g;          ///< on the host
+  gauge_quality quality{};            ///< of these links, measured again
+  int sweeps = 0;
+  bool converged = false;  ///< quality.theta meets its tolerance
 };
 
 /// A link_field that shows the links in the type of its library.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/gauge/gauge_fixing.hpp"
+#include "common/stop_point.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
@@ -70,6 +71,7 @@ gauge_transformation no_transformation(const context& ctx) {
 }
 
 void sweep(transformation_with_ghosts& g, const links_with_ghosts& links, int directions, double omega) {
+  stop_point();
   const context& ctx = links.get_context();
   for (int parity = 0; parity < 2; ++parity) {
     for_each_index(ctx.queue(), ctx.order().sites,

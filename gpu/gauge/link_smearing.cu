@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/gauge/blocking.hpp"
+#include "common/stop_point.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
@@ -112,6 +113,7 @@ gauge_configuration ape_smeared(const gauge_configuration& links, const ape_smea
   if (smearing.steps == 0) return now;
   gauge_configuration next = copy_of(links);
   for (int step = 0; step < smearing.steps; ++step) {
+    stop_point();
     const links_with_ghosts around(now);
     for (int mu = 0; mu < smearing.directions(); ++mu)
       for_each_site(
@@ -127,6 +129,7 @@ gauge_configuration hyp_smeared(const gauge_configuration& links, const hyp_smea
   if (smearing.steps == 0) return now;
   gauge_configuration next(links.get_context());
   for (int step = 0; step < smearing.steps; ++step) {
+    stop_point();
     hyp_step(next, now, smearing);
     std::swap(now, next);
   }

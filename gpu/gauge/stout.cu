@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/gauge/smearing.hpp"
+#include "common/stop_point.hpp"
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
@@ -34,6 +35,7 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
   if (smearing.steps == 0) return now;
   gauge_configuration next = copy_of(links);
   for (int k = 0; k < smearing.steps; ++k) {
+    stop_point();
     const links_with_ghosts around(now);
     for (int mu = 0; mu < dimensions; ++mu) {
       if (!smearing.smears(mu)) continue;

@@ -3,10 +3,13 @@
 /// Vectors that callers in C++ have on a device: against arrays of the host, and against solves from such arrays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -451,6 +454,128 @@ TEST_F(LinksOfCallers, StayWhereTheyMove) {
   links = away;  // solver and operator have the last of the links before
   follow();
   expect_solved(solver);
+}
+
+/// On a GPU kernels make other links of links that are there. They stay there, too, and the host computes the same.
+TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
+  const plq::gauge_field on_host = links_on(lattice);
+  array numbers_of_links(72 * volume_of_test);
+  on_host.copy_to(numbers_of_links, plq::link_layout::dense(extents_of_test));
+  plq::gauge_field links(lattice, numbers_of_links, plq::link_layout::dense(extents_of_test));
+  links.heatbath({.sweeps = 0, .device = where});
+  const auto array_of_links = [&](const plq::gauge_field& u) {
+    u.copy_to(numbers_of_links, plq::link_layout::dense(extents_of_test));
+    return numbers_of_links;
+  };
+  const auto largest_difference = [](const auto& a, const auto& b) {
+    double worst = a.size() == b.size() ? 0.0 : 1.0;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      const double off = std::abs(a[i] - b[i]);
+      if (!(off <= worst)) worst = off;
+    }
+    return worst;
+  };
+  const auto expect_links = [&](std::int64_t to_host, auto&& call) {
+    const conversion_counts before = counted_conversions();
+    call();
+    const conversion_counts found = counted_conversions() - before;
+    EXPECT_EQ(found.from_host_links, 0);
+    EXPECT_EQ(found.to_host_links, to_host);
+  };
+  const auto expect_same = [&](const plq::gauge_field& found, const plq::gauge_field& expected, double bound) {
+    expect_links(0, [&] { EXPECT_NEAR(found.plaquette(), expected.plaquette(), bound); });
+    array there;
+    expect_links(where == plq::device::gpu ? 1 : 0, [&] { there = array_of_links(found); });
+    EXPECT_LE(largest_difference(there, array_of_links(expected)), bound);
+    EXPECT_GT(largest_difference(there, array_of_links(on_host)), 1e-3) << "they are others";
+  };
+  // Bounds as in validation/gpu-vs-cpu/gauge: roundings of a step, a flow or a sweep.
+  constexpr double unit_roundoff = 0x1p-53, of_a_step = 400.0 * 2.0 * unit_roundoff;
+  using enum plq::smearing_kind;
+  for (const plq::link_smearing& how :
+       {plq::link_smearing{.kind = stout, .steps = 2, .weight = 0.08},
+        plq::link_smearing{.kind = stout, .spatial = true}, plq::link_smearing{.kind = ape, .steps = 2, .weight = 0.6},
+        plq::link_smearing{.kind = ape, .weight = 0.5, .spatial = true}, plq::link_smearing{.kind = hyp}}) {
+    SCOPED_TRACE(static_cast<int>(how.kind));
+    std::optional<plq::gauge_field> found;
+    expect_links(0, [&] { found = links.smeared(how); });
+    expect_same(*found, on_host.smeared(how), 3 * how.steps * of_a_step);
+  }
+  expect_refused("HYP", [&] { links.smeared({.kind = hyp, .spatial = true}); });
+  expect_refused("weights", [&] { links.smeared({.kind = ape, .weight = 1.5}); });
+
+  std::optional<plq::flow_result> flow;
+  expect_links(0, [&] { flow = links.flow(0.25, 0.1); });
+  const plq::flow_result expected = on_host.flow(0.25, 0.1);
+  const double of_a_flow = 300.0 * 3 * std::pow(1.0 + 24.0 * 0.1, 3) * unit_roundoff;
+  expect_same(flow->links, expected.links, of_a_flow);
+  ASSERT_EQ(flow->history.size(), 4U);
+  for (std::size_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(flow->history[n].time, expected.history[n].time);
+    EXPECT_NEAR(flow->history[n].energy_density, expected.history[n].energy_density, 1e-12);
+    EXPECT_NEAR(flow->history[n].charge, expected.history[n].charge, 1e-12);
+  }
+
+  for (const auto condition : {plq::gauge_condition::landau, plq::gauge_condition::coulomb}) {
+    constexpr int sweeps = 4;
+    std::optional<plq::fixed_gauge> fixed;
+    expect_links(0, [&] { fixed = links.fixed(condition, 1e-30, sweeps); });
+    const plq::fixed_gauge by_host = on_host.fixed(condition, 1e-30, sweeps);
+    const double bound = 100.0 * std::pow(3.0, sweeps) * unit_roundoff;
+    expect_same(fixed->links, by_host.links, bound);
+    EXPECT_LE(largest_difference(fixed->g, by_host.g), bound);
+    EXPECT_NEAR(fixed->functional, by_host.functional, bound);
+    EXPECT_NEAR(fixed->theta, by_host.theta, 10.0 * bound);
+    EXPECT_EQ(fixed->sweeps, sweeps);
+    EXPECT_FALSE(fixed->converged);
+  }
+  // What was made there goes on there: links of a chain of calls, and a solver that follows them.
+  plq::solver solver = plq::make_krylov_solver(on_host, quarks, {.device = where});
+  expect_links(0, [&] { solver.follow(links.smeared({.kind = ape}).flow(0.1).links); });
+
+  // A caller ends them there as elsewhere, and is told of them.
+  std::vector<plq::progress> told;
+  plq::progress_function([&](const plq::progress& now) {
+    told.push_back(now);
+    return false;
+  });
+  links.flow(0.5, 0.1);
+  plq::progress_function(nullptr);
+  ASSERT_GE(told.size(), 5U);
+  EXPECT_STREQ(told.back().what, "gradient flow");
+  EXPECT_EQ(told.back().step, 5);
+  EXPECT_EQ(told.back().limit, 5);
+  const std::vector<std::function<void()>> endless{
+      [&] { links.flow(1000.0); }, [&] { links.fixed(plq::gauge_condition::landau, 1e-300); },
+      [&] { links.smeared({.kind = stout, .steps = 100000}); }, [&] { links.smeared({.kind = ape, .steps = 100000}); },
+      [&] { links.smeared({.kind = hyp, .steps = 100000}); }};
+  for (const auto& call : endless) {
+    int asked = 0;
+    plq::stop_function([&] { return ++asked < 1; });
+    try {
+      call();
+      ADD_FAILURE() << "not stopped";
+    } catch (const plq::error& e) {
+      EXPECT_EQ(e.which(), plq::code::interrupted);
+    }
+    plq::stop_function(nullptr);
+  }
+}
+
+/// Exact sums are the host's alone: links of such a lattice come back to it.
+TEST_F(LinksOfCallers, OfReproducibleLatticesHaveExactSums) {
+  const plq::lattice exact(extents_of_test, {.reproducible = true});
+  plq::gauge_field links = links_on(exact);
+  links.heatbath({.device = where});
+  array out(72 * volume_of_test);
+  links.copy_to(out, plq::link_layout::dense(extents_of_test));
+  const plq::gauge_field same(exact, out, plq::link_layout::dense(extents_of_test));
+  EXPECT_EQ(links.plaquette(), same.plaquette());
+  const plq::flow_result flow = links.flow(0.3, 0.1), expected = same.flow(0.3, 0.1);
+  for (std::size_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(flow.history.at(n).energy_density, expected.history.at(n).energy_density);
+    EXPECT_EQ(flow.history.at(n).charge, expected.history.at(n).charge);
+  }
 }
 
 TEST_F(LinksOfCallers, OfATwinLatticeAreFollowed) {

@@ -28,7 +28,11 @@
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
+#include "cpu_ref/gauge/gauge_fixing.hpp"
+#include "cpu_ref/gauge/gradient_flow.hpp"
 #include "cpu_ref/gauge/heatbath.hpp"
+#include "cpu_ref/gauge/link_smearing.hpp"
+#include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/library.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -270,6 +274,65 @@ TEST_P(library_test, VectorsAreFilledWithNoiseAndSmearedSources) {
   const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
   EXPECT_THAT(message_of([&] { v.make_source(0, smeared, {0, 0}, *other->make_links({}, 1)); }),
               HasSubstr("found those of another"));
+}
+
+/// Other links are made on the device, without a copy to or from the host, of neighbours on other ranks, too.
+TEST_P(library_test, LinksAreSmearedFlowedAndFixed) {
+  const gauge_configuration weak = cpu::weak_field_configuration(geometry, 0.2, 3, comm);
+  const auto here = on->import_links(weak);
+  const stout_smearing stout{2, 0.08};
+  const ape_smearing ape{2, 0.6, true};
+  constexpr int sweeps = 4;
+  const gauge_fixing_rule rule{.tolerance = 1e-30, .sweep_limit = sweeps};
+  int steps = 0;
+  const conversion_counts before = counted_conversions();
+  const auto by_stout = here->smeared(stout), by_ape = here->smeared(ape), by_hyp = here->smeared(hyp_smearing{});
+  const flowed_links flowed = here->flowed(0.15, 0.1, [&] { ++steps; });
+  const fixed_links fixed = here->fixed(gauge_condition::coulomb, rule);
+  const plaquettes measured = by_hyp->measure();
+  EXPECT_EQ(counted_conversions() - before, conversion_counts{});
+
+  const auto largest_difference = [&](const gauge_configuration& a, const gauge_configuration& b) {
+    double worst = 0.0;
+    for (std::int64_t site = 0; site < geometry.local_volume(); ++site)
+      for (std::size_t mu = 0; mu < dimensions; ++mu) {
+        for (int k = 0; k < colours * colours; ++k) {
+          const complex<double> off =
+              a.at_site(site)[mu](k / colours, k % colours) - b.at_site(site)[mu](k / colours, k % colours);
+          if (const double size = std::sqrt(norm2(off)); !(size <= worst)) worst = size;
+        }
+      }
+    return worst;
+  };
+  // Bounds as in validation/gpu-vs-cpu/gauge.
+  constexpr double u = 0x1p-53, of_a_step = 400.0 * 2.0 * u;
+  EXPECT_LE(largest_difference(by_stout->on_host(), cpu::stout_smeared(weak, stout, comm)), 2 * of_a_step);
+  EXPECT_LE(largest_difference(by_ape->on_host(), cpu::ape_smeared(weak, ape, comm)), 2 * of_a_step);
+  const gauge_configuration hyp = cpu::hyp_smeared(weak, {}, comm);
+  EXPECT_LE(largest_difference(by_hyp->on_host(), hyp), 3 * of_a_step);
+  EXPECT_NEAR(measured.average, on->import_links(hyp)->measure().average, 3 * of_a_step);
+
+  cpu::gradient_flow flow(weak, comm);
+  const auto history = flow_history(flow, 0.15, 0.1);
+  EXPECT_LE(largest_difference(flowed.links->on_host(), flow.links()), 300.0 * 2 * std::pow(3.4, 2) * u);
+  EXPECT_EQ(steps, 2);
+  ASSERT_EQ(flowed.history.size(), 3U);
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(flowed.history[n].time, history[n].time);
+    EXPECT_NEAR(flowed.history[n].energy_density, history[n].energy_density, 1e-12);
+    EXPECT_NEAR(flowed.history[n].charge, history[n].charge, 1e-12);
+  }
+
+  const double of_sweeps = 100.0 * std::pow(3.0, sweeps) * u;
+  const cpu::fixed_gauge expected = cpu::gauge_fixed(weak, gauge_condition::coulomb, rule, comm);
+  EXPECT_LE(largest_difference(fixed.links->on_host(), expected.links), of_sweeps);
+  EXPECT_LE(largest_difference(cpu::transformed(weak, fixed.g, comm), expected.links), of_sweeps);
+  EXPECT_NEAR(fixed.quality.functional, expected.quality.functional, of_sweeps);
+  EXPECT_NEAR(fixed.quality.theta, expected.quality.theta, 10.0 * of_sweeps);
+  EXPECT_EQ(fixed.sweeps, sweeps);
+  EXPECT_FALSE(fixed.converged);
+  EXPECT_LE(largest_difference(here->on_host(), weak), 0.0) << "the links themselves stay";
+  EXPECT_EQ(here->moves(), 0);
 }
 
 /// An array with the columns fastest and room between, in another basis.

@@ -209,6 +209,10 @@ class gauge_field {
   const std::string& remark() const;
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
+
+  // Other links. Links that are on a GPU (heatbath_options::device) are smeared, flowed and fixed there, and what is
+  // made of them stays there. The host copies it when it first needs it.
+
   /// Returns smeared links.
   gauge_field smeared(const link_smearing& how) const;
   /// Returns the gradient flow up to `time`, by Runge-Kutta steps of third order; the last one may be shorter.
@@ -250,8 +254,8 @@ struct heatbath_options {
   std::uint64_t seed = 1;   ///< of the random numbers
   std::uint64_t first = 0;  ///< number of the first combined sweep: continue with first + sweeps
   /// The device that makes sweeps. On a GPU the links are copied there at the first call and stay: later sweeps,
-  /// `plaquette`, and solvers of that GPU that follow them read them there. The host copies them when it first needs
-  /// them.
+  /// `plaquette`, smearing, flow, gauge fixing, and solvers of that GPU that follow them read them there. The host
+  /// copies them when it first needs them. On a lattice with reproducible sums they come back to the host.
   api::device device = api::device::cpu;
 };
 

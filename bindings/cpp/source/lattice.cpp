@@ -5,11 +5,7 @@
 #include "bindings/cpp/source/state.hpp"
 #include "common/io/gauge_file.hpp"
 #include "common/io/link_array.hpp"
-#include "cpu_ref/gauge/gauge_fixing.hpp"
-#include "cpu_ref/gauge/gradient_flow.hpp"
-#include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
-#include "cpu_ref/gauge/stout.hpp"
 #ifdef PLAQUETTE_WITH_MPI
 #include "common/comms/mpi_communicator.hpp"
 #endif
@@ -163,6 +159,8 @@ gauge_field::state::state(const lattice& on_, std::shared_ptr<const gauge_config
                           std::string remark_on_them)
     : on(on_), remark(std::move(remark_on_them)), host_(std::move(links)) {}
 
+gauge_field::state::state(const lattice& on_, std::unique_ptr<link_field> links) : on(on_), gpu_(std::move(links)) {}
+
 gauge_field::state::~state() {
   if (!gpu_) return;
   const auto turn = turn_on(on, device::gpu);
@@ -274,7 +272,7 @@ void gauge_field::heatbath(const heatbath_options& options) {
                              options.first + static_cast<std::uint64_t>(n));
       stops_of_call::ask();
     }
-    if (options.device == device::gpu)
+    if (options.device == device::gpu && !lattice_.get()->reproducible)  // exact sums are the host's
       state_->move(std::move(moving));
     else
       state_->move(std::make_shared<const gauge_configuration>(moving->take()), {});
@@ -313,22 +311,48 @@ double gauge_field::plaquette() const {
 
 namespace {
 
-gauge_field field_of(const lattice& on, gauge_configuration links) {
-  return {on, std::make_shared<gauge_field::state>(on, std::make_shared<const gauge_configuration>(std::move(links)))};
-}
+/// Links of a caller where they are, and other links that are made of them there. Keeps others off their GPU for as
+/// long as it lives.
+class links_in_place {
+ public:
+  explicit links_in_place(const gauge_field& links) : on_(links.on()), is_on_gpu_(links.get()->on_gpu() != nullptr) {
+    if (is_on_gpu_) {
+      turn_ = turn_on(on_, device::gpu);
+      links_ = links.get()->on_gpu();
+    } else {
+      copied_ = open_device(on_, device::cpu)->import_links(*links.get()->on_host());
+      links_ = copied_.get();
+    }
+  }
+  const link_field& operator*() const { return *links_; }
+  const link_field* operator->() const { return links_; }
 
-gauge_configuration smeared(const gauge_configuration& links, const link_smearing& how, const communicator& comm) {
+  /// Returns other links, of the same device, as a caller has them.
+  gauge_field kept(std::unique_ptr<link_field> made) const {
+    if (is_on_gpu_) return {on_, std::make_shared<gauge_field::state>(on_, std::move(made))};
+    return {on_, std::make_shared<gauge_field::state>(on_, std::make_shared<const gauge_configuration>(made->take()))};
+  }
+
+ private:
+  lattice on_;
+  bool is_on_gpu_;
+  device_turn turn_{};
+  std::unique_ptr<link_field> copied_{};
+  const link_field* links_ = nullptr;
+};
+
+std::unique_ptr<link_field> smeared(const link_field& links, const link_smearing& how) {
   switch (how.kind) {
     case smearing_kind::stout:
-      return cpu::stout_smeared(links, {how.steps, how.weight, how.spatial}, comm);
+      return links.smeared(stout_smearing{how.steps, how.weight, how.spatial});
     case smearing_kind::ape:
-      return cpu::ape_smeared(links, {how.steps, how.weight, how.spatial}, comm);
+      return links.smeared(ape_smearing{how.steps, how.weight, how.spatial});
     case smearing_kind::hyp:
       if (how.spatial)
         throw error(code::unusable_input,
                     "smearing: expected HYP of all four directions, found one in space alone, which "
                     "is stout's and APE's");
-      return cpu::hyp_smeared(links, {how.steps, how.alpha[0], how.alpha[1], how.alpha[2]}, comm);
+      return links.smeared(hyp_smearing{how.steps, how.alpha[0], how.alpha[1], how.alpha[2]});
   }
   throw error(code::unusable_input, "smearing: expected stout, APE or HYP");
 }
@@ -338,35 +362,20 @@ gauge_configuration smeared(const gauge_configuration& links, const link_smearin
 gauge_field gauge_field::smeared(const link_smearing& how) const {
   return guarded(lattice_, [&] {
     const stops_of_call::part part("smearing");
-    return field_of(lattice_, v1::smeared(*state_->on_host(), how, lattice_.get()->comm));
+    const links_in_place links(*this);
+    return links.kept(v1::smeared(*links, how));
   });
 }
 
-namespace {
-
-/// A gradient flow that tells progress functions its steps.
-class told_flow : public cpu::gradient_flow {
- public:
-  using gradient_flow::gradient_flow;
-  void advance(double step) {
-    gradient_flow::advance(step);
-    stops_of_call::note(++steps_);
-  }
-
- private:
-  std::int64_t steps_ = 0;
-};
-
-}  // namespace
-
 flow_result gauge_field::flow(double time, double step) const {
   return guarded(lattice_, [&] {
-    told_flow flow(*state_->on_host(), lattice_.get()->comm);
     const stops_of_call::part part("gradient flow", flow_steps(0.0, time, step));
-    const auto history = flow_history(flow, time, step);
-    flow_result result{.links = field_of(lattice_, flow.links())};
-    for (const auto& point : history) result.history.push_back({point.time, point.energy_density, point.charge});
-    if (const double t0 = reference_time(history); t0 > 0.0) result.t0 = t0;
+    const links_in_place links(*this);
+    std::int64_t steps = 0;
+    flowed_links flowed = links->flowed(time, step, [&] { stops_of_call::note(++steps); });
+    flow_result result{.links = links.kept(std::move(flowed.links))};
+    for (const auto& point : flowed.history) result.history.push_back({point.time, point.energy_density, point.charge});
+    if (const double t0 = reference_time(flowed.history); t0 > 0.0) result.t0 = t0;
     return result;
   });
 }
@@ -378,11 +387,11 @@ std::size_t flow_points(double time, double step) {
 fixed_gauge gauge_field::fixed(gauge_condition condition, double tolerance, int sweep_limit) const {
   return guarded(lattice_, [&] {
     const stops_of_call::part part("gauge fixing", sweep_limit);
-    const cpu::fixed_gauge found = cpu::gauge_fixed(
-        *state_->on_host(),
+    const links_in_place links(*this);
+    fixed_links found = links->fixed(
         condition == gauge_condition::landau ? plaquette::gauge_condition::landau : plaquette::gauge_condition::coulomb,
-        {.tolerance = tolerance, .sweep_limit = sweep_limit}, lattice_.get()->comm);
-    fixed_gauge result{field_of(lattice_, found.links), found.quality.functional, found.quality.theta, found.sweeps,
+        {.tolerance = tolerance, .sweep_limit = sweep_limit});
+    fixed_gauge result{links.kept(std::move(found.links)), found.quality.functional, found.quality.theta, found.sweeps,
                        found.converged};
     for (std::int64_t site = 0; site < lattice_.local_volume(); ++site)
       for (int i = 0; i < colours; ++i)

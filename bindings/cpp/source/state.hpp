@@ -132,17 +132,18 @@ auto guarded(const lattice& on, Work&& work) {
 /// Throws error(unusable_input) unless both are on lattices with the same extents and grid.
 void require_same_lattice(const lattice& a, const lattice& b, const char* what);
 
-/// Links of a caller: on the host, on the GPU where they moved, or on both.
+/// Links of a caller: on the host, on the GPU if they moved or were made there, or on both.
 struct gauge_field::state {
   state(const lattice& on_, std::shared_ptr<const gauge_configuration> links, std::string remark_on_them = {});
+  /// Takes links of the GPU. For one who has the turn on it.
+  state(const lattice& on_, std::unique_ptr<link_field> links);
   ~state();
   state(const state&) = delete;
   state& operator=(const state&) = delete;
 
-  /// Returns them on the host, ghosts filled. If they moved on the GPU, the first call after that copies them.
-  /// Collective.
+  /// Returns them on the host, ghosts filled. If they are on the GPU alone, the first call copies them. Collective.
   std::shared_ptr<const gauge_configuration> on_host();
-  /// Returns them on the GPU, if they moved there; else null. For one who has the turn on it.
+  /// Returns them on the GPU, if they are there; else null. For one who has the turn on it.
   link_field* on_gpu() const { return gpu_.get(); }
 
   void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them);

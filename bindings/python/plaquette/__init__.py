@@ -438,7 +438,7 @@ class Gauge(_Object):
     def heatbath(self, beta: float, sweeps: int = 1, *, first: int = 0, seed: int = 1, heatbaths: int = 1,
                  overrelaxations: int = 4, anisotropy: float = 1.0, device: str = "cpu") -> None:
         """Makes combined sweeps number first, first + 1, ..., each of some heat baths, then some over-relaxations: a move.
-        The same bits on any grid."""
+        The same bits on any grid. On a GPU the links stay there, and smeared, flow and fixed run there."""
         how = _c.HeatBath(device=_choice(_DEVICES, device, "device"), heatbaths=_values.whole(heatbaths, "heatbaths"),
                           overrelaxations=_values.whole(overrelaxations, "overrelaxations"),
                           sweeps=_values.whole(sweeps, "sweeps"), beta=_values.real(beta, "beta"),
