@@ -2,14 +2,17 @@
 #include "common/app/timing.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "common/solvers/timed.hpp"
 
 namespace plaquette {
 
 sample_statistics statistics(std::vector<double> samples) {
   if (samples.empty()) return {};
-  std::ranges::sort(samples);
-  const std::size_t n = samples.size();
-  return {samples.front(), 0.5 * (samples[(n - 1) / 2] + samples[n / 2]), samples.back(), static_cast<int>(n)};
+  const auto [least, most] = std::ranges::minmax(samples);
+  const int count = static_cast<int>(samples.size());
+  return {least, median(std::move(samples)), most, count};
 }
 
 }  // namespace plaquette

@@ -14,49 +14,50 @@ namespace plaquette::scaling {
 
 namespace {
 
-constexpr double sample_seconds = 0.02;  // long against the clock and a barrier, short against what else the host does
-constexpr int most_applications = 10'001;
-
 double sites_of(const operator_case& c, const lattice_geometry& geometry) {
   return share_of_sites(c.layout) * static_cast<double>(geometry.global_volume());
 }
 
-double median(std::vector<double> values) { return statistics(std::move(values)).median; }
+counted_work work_of(const operator_case& c, const lattice_geometry& geometry) {
+  const double sites = sites_of(c, geometry);
+  return {.flops = flops_per_site(c.kind) * c.rhs * sites, .bytes = bytes_per_site(c) * sites};
+}
 
-/// Seconds of one application in each sample, of the slowest rank, and the mean halo cost of a rank.
-class sample_list {
+/// An operator on the CPU: its applications in each sample, and the mean halo cost of a rank meanwhile.
+class cpu_samples {
  public:
-  /// Times `applications` applications between barriers. Collective.
-  void add(timed_operator& op, int applications, const communicator& comm) {
-    op.begin_stretch(stretch_++);
-    op.reset_halo_cost();
-    comm.barrier();
+  cpu_samples(timed_operator& op, const communicator& comm) : op_(op), comm_(comm) {}
+
+  /// Returns the seconds of `applications` applications between barriers, of the slowest rank. Collective.
+  double apply(int applications) {
+    op_.begin_stretch(stretch_++);
+    op_.reset_halo_cost();
+    comm_.barrier();
     const stopwatch watch;
-    for (int i = 0; i < applications; ++i) op.step();
+    for (int i = 0; i < applications; ++i) op_.step();
     std::array<double, 1> longest{watch.seconds()};
-    comm.maximum(std::span(longest));
+    comm_.maximum(std::span(longest));
     seconds_.push_back(longest[0] / applications);
-    const halo_cost cost = op.get_halo_cost();
+    const halo_cost cost = op_.get_halo_cost();
     std::array<double, 4> sums{cost.pack, cost.wait, cost.unpack, static_cast<double>(cost.bytes)};
-    comm.sum(std::span(sums));
-    for (std::size_t i = 0; i < sums.size(); ++i) halo_[i].push_back(sums[i] / applications / comm.size());
+    comm_.sum(std::span(sums));
+    for (std::size_t i = 0; i < sums.size(); ++i) halo_[i].push_back(sums[i] / applications / comm_.size());
+    return longest[0];
   }
 
-  const std::vector<double>& seconds() const { return seconds_; }
+  double seconds() const { return median(seconds_); }
   double pack() const { return median(halo_[0]); }
   double wait() const { return median(halo_[1]); }
   double unpack() const { return median(halo_[2]); }
   double bytes() const { return median(halo_[3]); }
 
  private:
+  timed_operator& op_;
+  const communicator& comm_;
   int stretch_ = 0;
   std::vector<double> seconds_;
   std::array<std::vector<double>, 4> halo_;
 };
-
-int applications_for(double seconds) {
-  return seconds > 0.0 ? stretch_length(sample_seconds / seconds, most_applications) : 1;
-}
 
 double peak_of(number_precision precision, const cpu::context& ctx) {
   return precision == number_precision::double_precision ? fma_gflops<double>(ctx, 1) : fma_gflops<float>(ctx, 1);
@@ -66,19 +67,20 @@ bool has_halo(const lattice_geometry& geometry) {
   return std::ranges::any_of(geometry.grid(), [](int ranks) { return ranks > 1; });
 }
 
-json_document halo_of(const sample_list& timed, const sample_list& without_overlap, bool overlap) {
+json_document halo_of(const cpu_samples& with, const cpu_samples& without_overlap, bool overlap) {
   return {{"overlap", overlap ? "on" : "off"},
-          {"bytes_sent", timed.bytes()},
-          {"pack_seconds", timed.pack()},
-          {"exposed_seconds", timed.wait()},
-          {"unpack_seconds", timed.unpack()},
+          {"bytes_sent", with.bytes()},
+          {"pack_seconds", with.pack()},
+          {"exposed_seconds", with.wait()},
+          {"unpack_seconds", with.unpack()},
           {"exchange_seconds", without_overlap.wait()},
-          {"hidden_seconds", without_overlap.wait() - timed.wait()},
-          {"seconds_without_overlap", median(without_overlap.seconds())}};
+          {"hidden_seconds", without_overlap.wait() - with.wait()},
+          {"seconds_without_overlap", without_overlap.seconds()}};
 }
 
 /// Without the device, its ranks and threads.
-operator_figure figure_of(const operator_case& c, const sample_statistics& seconds, const lattice_geometry& geometry) {
+operator_figure figure_of(const operator_case& c, const sample_statistics& seconds, const lattice_geometry& geometry,
+                          const machine_limits& limits) {
   operator_figure figure;
   figure.operator_name = name(c.kind);
   figure.layout = name(c.layout);
@@ -87,9 +89,7 @@ operator_figure figure_of(const operator_case& c, const sample_statistics& secon
   figure.rhs = c.rhs;
   figure.lattice = geometry.global();
   figure.seconds = seconds;
-  const double sites = sites_of(c, geometry);
-  figure.gflops = 1e-9 * flops_per_site(c.kind) * c.rhs * sites / figure.seconds.median;
-  figure.gbytes_per_s = 1e-9 * bytes_per_site(c) * sites / figure.seconds.median;
+  set_rates(figure, work_of(c, geometry), limits);
   return figure;
 }
 
@@ -103,33 +103,30 @@ std::optional<operator_figure> measure(timed_operator& op, const operator_case& 
   const bool halo = has_halo(ctx.geometry()) && !c.is_vector();
   const bool compares_overlap = overlap && halo;
   op.set_overlap(overlap);
-  sample_list warm_up;
-  for (int i = 0; i < 3; ++i) warm_up.add(op, 2, comm);  // a moment in which the host did other work does not count
-  const int applications = applications_for(statistics(warm_up.seconds()).min);
-  const double gflop = 1e-9 * flops_per_site(c.kind) * c.rhs * sites_of(c, ctx.geometry());
-
-  sample_list timed, without_overlap;
+  const counted_work work = work_of(c, ctx.geometry());
+  const sampling how{.samples = samples, .should_stop = [&control] { return control.should_stop(); }};
+  cpu_samples warm_up(op, comm), with(op, comm), without_overlap(op, comm);
+  const int applications = applications_of_sample({[&](int times) { return warm_up.apply(times); }}, how);
   std::vector<double> of_peak;
-  for (int i = 0; i < samples; ++i) {
-    if (control.should_stop()) return {};
-    timed.add(op, applications, comm);
-    of_peak.push_back(gflop / timed.seconds().back() / peak_of(c.precision, ctx));
+  const auto after_sample = [&](double seconds) {
+    of_peak.push_back(rates_of(work, seconds, {.fma_gflops = peak_of(c.precision, ctx)}).fraction_of_fma_peak);
     if (compares_overlap) {  // alternately, so that both meet the machine in the same state
       op.set_overlap(false);
-      without_overlap.add(op, applications, comm);
+      without_overlap.apply(applications);
       op.set_overlap(true);
     }
-    seen((i + 1.0) / samples);
-  }
-  judge();
+    seen(static_cast<double>(of_peak.size()) / samples);
+  };
+  const auto apply = [&](int times) { return with.apply(times); };
+  const auto seconds = timed({.apply = apply, .after_sample = after_sample, .judge = judge}, how, applications);
+  if (static_cast<int>(seconds.size()) < samples) return {};
 
-  operator_figure figure = figure_of(c, statistics(timed.seconds()), ctx.geometry());
+  const machine_limits limits{.copy_gbytes_per_s = copy_gbytes_per_s(ctx, work.bytes / comm.size())};
+  operator_figure figure = figure_of(c, statistics(seconds), ctx.geometry(), limits);
   figure.ranks = comm.size();
   figure.threads = ctx.threads();
   figure.fraction_of_fma_peak = median(std::move(of_peak));
-  const double bytes_a_rank = bytes_per_site(c) * sites_of(c, ctx.geometry()) / comm.size();
-  figure.fraction_of_copy = figure.gbytes_per_s / copy_gbytes_per_s(ctx, bytes_a_rank);
-  if (halo) figure.details["halo"] = halo_of(timed, compares_overlap ? without_overlap : timed, overlap);
+  if (halo) figure.details["halo"] = halo_of(with, compares_overlap ? without_overlap : with, overlap);
   return figure;
 }
 
@@ -149,10 +146,10 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const libra
   set();
   op.begin_stretch(0);
   for (int i = 0; i < 2; ++i) op.step();  // what is recorded has run before, and begins with the first input
-  const timed_work timed = device.prepared(apply, op.recordable());
-  return [set, timed](int applications) {
+  const timed_work work = device.prepared(apply, op.recordable());
+  return [set, work](int applications) {
     set();
-    return timed(applications);
+    return work(applications);
   };
 }
 
@@ -178,25 +175,24 @@ json_document halo_of(timed_operator& op, const timed_samples& timed, bool overl
 std::vector<operator_figure> measure_on_gpu(timed_operator& op, const operator_case& c, gpu_access& gpu,
                                             const lattice_geometry& geometry, const communicator& comm, bool overlap,
                                             int samples, run_control& control, const std::function<void()>& judge) {
-  const double copy = gpu.device().copy_gbytes_per_s();
-  const double fma = gpu.device().fma_gflops(c.precision == number_precision::double_precision);
+  const machine_limits limits{gpu.device().copy_gbytes_per_s(),
+                              gpu.device().fma_gflops(c.precision == number_precision::double_precision)};
   const bool halo = has_halo(geometry) && !c.is_vector();
   std::vector<timed_work> alongside;
   if (halo && overlap) alongside.push_back(prepared(op, {.overlap = false}, gpu.device()));
   if (halo) alongside.push_back(prepared(op, {.overlap = overlap, .communication = false}, gpu.device()));
   const timed_work work = prepared(op, {.overlap = overlap}, gpu.device());
   int stretch = 1;
-  const stretch_guard guard{[&op, &stretch] { op.begin_stretch(stretch++); }, judge};
+  const timed_kernel kernel{.apply = work, .refresh = [&op, &stretch] { op.begin_stretch(stretch++); }, .judge = judge};
   std::vector<operator_figure> figures;
-  for (const timed_samples& timed :
-       time_applications(&gpu, samples, work, [&control] { return control.should_stop(); }, alongside, guard)) {
-    operator_figure figure = figure_of(c, timed.seconds, geometry);
+  for (const timed_samples& found :
+       time_applications(&gpu, samples, kernel, [&control] { return control.should_stop(); }, alongside)) {
+    operator_figure figure = figure_of(c, found.seconds, geometry, limits);
     figure.device = "gpu";
     figure.ranks = comm.size();
-    figure.details = timed.details;
-    relate_to_machine(figure, copy, fma);
+    figure.details = found.details;
     work(1);  // the settings that the figure is of
-    if (halo) figure.details["halo"] = halo_of(op, timed, overlap, comm);
+    if (halo) figure.details["halo"] = halo_of(op, found, overlap, comm);
     figures.push_back(std::move(figure));
   }
   return figures;

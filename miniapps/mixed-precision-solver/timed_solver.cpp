@@ -12,6 +12,7 @@
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/spinor_difference.hpp"
 
 namespace plaquette {
@@ -67,11 +68,11 @@ std::vector<timed_samples> samples_of(const timed_solver& on, operator_trial& a,
   const auto apply = [&a] { a.apply(); };
   const timed_work work = [&](int applications) { return on.device.seconds_of(applications, apply); };
   int stretch = 0;
-  const stretch_guard guard{[&] {
-                              ++stretch;
-                              a.restart(scaling::phase_of_stretch(stretch), scaling::phase_of_stretch(2 * stretch + 1));
-                            },
-                            [&] { judge(sums_of(a, on.device.geometry(), on.device.comm()), a.columns()); }};
+  const auto refresh = [&] {
+    ++stretch;
+    a.restart(scaling::phase_of_stretch(stretch), scaling::phase_of_stretch(2 * stretch + 1));
+  };
+  const auto judge_output = [&] { judge(sums_of(a, on.device.geometry(), on.device.comm()), a.columns()); };
   std::vector<timed_work> together;
   if (measures_halo(on, a)) {
     together.push_back([&, overlap = on.solver.settings().overlap](int applications) {
@@ -87,7 +88,8 @@ std::vector<timed_samples> samples_of(const timed_solver& on, operator_trial& a,
       return seconds;
     });
   }
-  return time_applications(on.gpu, 9, work, should_stop, together, guard);
+  return time_applications(on.gpu, 9, {.apply = work, .refresh = refresh, .judge = judge_output}, should_stop,
+                           together);
 }
 
 /// \param timed  with the other overlap and without communication
@@ -124,10 +126,8 @@ operator_figure figure_of(const timed_solver& on, const operator_trial& a, const
   figure.threads = threads;
   figure.seconds = timed.seconds;
   figure.details = timed.details;
-  figure.gflops = 1e-9 * a.flops() / figure.seconds.median;
   const double even_sites = 0.5 * static_cast<double>(on.device.geometry().global_volume());
-  figure.gbytes_per_s =
-      1e-9 * schur_bytes_per_site(clover, a.columns(), numbers, links) * even_sites / figure.seconds.median;
+  set_rates(figure, {a.flops(), schur_bytes_per_site(clover, a.columns(), numbers, links) * even_sites});
   return figure;
 }
 

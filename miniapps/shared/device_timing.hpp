@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How an operator is timed on its device. A GPU that was idle runs faster than one at its power limit, so that its
-/// figures come twice: cool (after 2 s of idleness) and sustained (after 1.5 s of the same work).
+/// How a program times a kernel on its device. Figures of a GPU come twice: cool (after 2 s of idleness) and sustained
+/// (after 1.5 s of the same work).
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 #include "common/app/report.hpp"
 #include "common/app/timing.hpp"
-#include "common/solvers/stretch_length.hpp"
+#include "common/solvers/timed.hpp"
 
 namespace plaquette {
 
@@ -29,22 +29,29 @@ struct timed_samples {
 /// Does `applications` applications and returns the seconds that they took, until the last one was done.
 using timed_work = std::function<double(int applications)>;
 
-/// What keeps a timed stretch honest. A timed stretch is a sample: n applications in a row.
-struct stretch_guard {
-  /// Before each sample: changes the input and poisons the output. Not timed.
-  std::function<void()> refresh{};
-  /// After the last sample of each protocol: the output is that of its last application. Not timed.
-  std::function<void()> judge{};
+/// The protocols of a GPU, and what tells its clocks and energy.
+struct gpu_protocols {
+  std::vector<timing_protocol> protocols{timing_protocol::cool, timing_protocol::sustained};
+  timing_state state{};  ///< without a protocol and without end_watch
+  /// Returns what was seen of the GPU since begin_watch; none: nothing is reported.
+  std::function<json_document()> end_watch{};
 };
+/// Returns both protocols with the seconds of --protocol-seconds.
+/// \param gpu  outlives the result
+gpu_protocols protocols_of(gpu_access& gpu);
+
+/// Times a kernel under each protocol; its output is judged after the last sample of each.
+/// \param alongside  other ways to do the same, timed behind the samples of each protocol, as hot as these
+/// \return           empty if it was stopped
+std::vector<timed_samples> time_on_gpu(const timed_kernel& kernel, const sampling& how, const gpu_protocols& protocols,
+                                       const std::vector<timed_work>& alongside = {});
 
 /// On the CPU (`gpu` is null): samples of 30 ms after a warm-up, of 6 in tests. On a GPU: samples of 5 ms after a
-/// warm-up, which tunes what is tuned, cool first, then sustained. On several ranks `work` gives all the same number.
+/// warm-up, which tunes what is tuned, cool first, then sustained.
 /// \param should_stop  asked between samples; true ends the measurement, and nothing is returned
-/// \param alongside       on a GPU: other ways to do the same, timed behind the samples of each protocol, as hot as
-/// these
-std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_work& work,
+/// \param alongside    on a GPU, see time_on_gpu
+std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_kernel& kernel,
                                              const std::function<bool()>& should_stop = {},
-                                             const std::vector<timed_work>& alongside = {},
-                                             const stretch_guard& guard = {});
+                                             const std::vector<timed_work>& alongside = {});
 
 }  // namespace plaquette

@@ -82,14 +82,89 @@ shared_options with_protocol(double idle, double running) {
   return options;
 }
 
+/// A kernel whose application takes 1 ms, and what was called: a word each.
+struct recorded_kernel {
+  std::vector<std::string> calls{};
+  timed_kernel kernel() {
+    return {.apply =
+                [this](int times) {
+                  calls.push_back("apply " + std::to_string(times));
+                  return 1e-3 * times;
+                },
+            .refresh = [this] { calls.push_back("refresh"); },
+            .after_sample =
+                [this](double seconds) { calls.push_back(seconds == 1e-3 ? "sample" : "sample of another length"); },
+            .judge = [this] { calls.push_back("judge"); }};
+  }
+};
+
+TEST(Timed, RefreshesBeforeEachSampleAndJudgesAfterTheLast) {
+  recorded_kernel r;
+  EXPECT_THAT(timed(r.kernel(), {.samples = 2}, 4), testing::ElementsAre(1e-3, 1e-3));
+  EXPECT_THAT(r.calls, testing::ElementsAre("refresh", "apply 4", "sample", "refresh", "apply 4", "sample", "judge"));
+}
+
+TEST(Timed, JudgesNothingIfItIsStopped) {
+  recorded_kernel r;
+  const sampling how{.samples = 3, .should_stop = [&r] { return r.calls.size() > 2; }};
+  EXPECT_THAT(timed(r.kernel(), how, 4), testing::ElementsAre(1e-3));
+  EXPECT_THAT(r.calls, testing::ElementsAre("refresh", "apply 4", "sample"));
+}
+
+TEST(Timed, JudgesOnceUnderAProtocolAndWatchesNoIdleness) {
+  recorded_kernel r;
+  const auto note = [&r](const char* what) { return [&r, what] { r.calls.emplace_back(what); }; };
+  timing_state state{.idle_seconds = 0.0,
+                     .running_seconds = 0.0,
+                     .begin_watch = note("begin"),
+                     .watch = note("watch"),
+                     .end_watch = note("end")};
+  timed(r.kernel(), {.samples = 1}, 5, state);
+  EXPECT_THAT(r.calls, testing::ElementsAre("begin", "refresh", "apply 5", "sample", "end", "judge"));
+  r.calls.clear();
+  state.protocol = timing_protocol::sustained;
+  int asked = 0;
+  state.on_any_rank = [&asked](bool) { return asked++ == 2; };  // work twice
+  state.running_seconds = 0.04;
+  timed(r.kernel(), {.samples = 1}, 5, state);
+  EXPECT_THAT(r.calls, testing::ElementsAre("begin", "apply 10", "watch", "apply 10", "watch", "refresh", "apply 5",
+                                            "sample", "end", "judge"));
+}
+
+TEST(Timed, WarmsUpAndTakesAsManyApplicationsAsLastForASample) {
+  recorded_kernel r;
+  EXPECT_EQ(applications_of_sample(r.kernel(), {.seconds = 0.02}), 17);  // 5, 11, 17, 23, ...
+  EXPECT_THAT(r.calls, testing::ElementsAre("apply 2", "apply 2"));
+  // The first applications of a short kernel are slow: more are tried.
+  std::vector<int> times;
+  const timed_kernel shorter{[&times](int n) {
+    times.push_back(n);
+    return n == 2 ? 2e-4 : 1e-6 * n;
+  }};
+  EXPECT_EQ(applications_of_sample(shorter, {.seconds = 1e-3, .most_applications = 2000}), 1000 - 995 % 6);
+  EXPECT_THAT(times, testing::ElementsAre(2, 2, 10));
+  EXPECT_EQ(applications_of_sample(shorter, {.seconds = 1.0, .most_applications = 2000}), 2000 - 1995 % 6);
+}
+
+TEST(Timed, RelatesRatesToTheLimitsThatAreKnown) {
+  const kernel_rates rates = rates_of({.flops = 4e9, .bytes = 2e9}, 0.5, {.copy_gbytes_per_s = 8.0});
+  EXPECT_DOUBLE_EQ(rates.gflops, 8.0);
+  EXPECT_DOUBLE_EQ(rates.gbytes_per_s, 4.0);
+  EXPECT_DOUBLE_EQ(rates.fraction_of_copy, 0.5);
+  EXPECT_EQ(rates.fraction_of_fma_peak, 0.0);
+  EXPECT_DOUBLE_EQ(median({3.0, 1.0, 2.0}), 2.0);
+  EXPECT_DOUBLE_EQ(median({4.0, 1.0, 2.0, 3.0}), 2.5);
+  EXPECT_EQ(median({}), 0.0);
+}
+
 TEST(DeviceTiming, IsCoolThenSustainedOnAGpu) {
   gpu_access gpu = made_up_gpu(with_protocol(0.0, 0.0));
   const auto work = [&](int applications) { return gpu.device().seconds_of(applications, [] {}); };
-  const auto timed = time_applications(&gpu, 5, work);
-  ASSERT_EQ(timed.size(), 2U);
-  EXPECT_TRUE(timed[0].holds("cool"));
-  EXPECT_TRUE(timed[1].holds("sustained"));
-  for (const timed_samples& samples : timed) {
+  const auto both = time_applications(&gpu, 5, {work});
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_TRUE(both[0].holds("cool"));
+  EXPECT_TRUE(both[1].holds("sustained"));
+  for (const timed_samples& samples : both) {
     EXPECT_EQ(samples.seconds.samples, 5);
     EXPECT_DOUBLE_EQ(samples.seconds.median, 1e-4);
     EXPECT_TRUE(samples.details.contains("gpu"));
@@ -107,7 +182,7 @@ TEST(DeviceTiming, IdlesAndRunsAsLongAsTheProtocolSays) {
     return 1e-4 * times;
   };
   const stopwatch watch;
-  time_applications(&gpu, 3, work);
+  time_applications(&gpu, 3, {work});
   EXPECT_GE(pause, 0.15);
   EXPECT_GE(watch.seconds(), 0.25);
   // 50 applications a sample of 5 ms, six samples, four to warm up; the running before the sustained ones adds more.
@@ -115,16 +190,16 @@ TEST(DeviceTiming, IdlesAndRunsAsLongAsTheProtocolSays) {
 }
 
 TEST(DeviceTiming, HasOneProtocolOnTheCpu) {
-  const auto timed = time_applications(nullptr, 4, [](int applications) { return 0.01 * applications; });
-  ASSERT_EQ(timed.size(), 1U);
-  EXPECT_TRUE(timed[0].details.empty());
-  EXPECT_DOUBLE_EQ(timed[0].seconds.max, 0.01);
+  const auto one = time_applications(nullptr, 4, {[](int applications) { return 0.01 * applications; }});
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_TRUE(one[0].details.empty());
+  EXPECT_DOUBLE_EQ(one[0].seconds.max, 0.01);
 }
 
 TEST(DeviceTiming, EndsWhenItIsToldTo) {
   gpu_access gpu = made_up_gpu(with_protocol(100.0, 100.0));
   const auto work = [](int applications) { return 1e-4 * applications; };
-  EXPECT_TRUE(time_applications(&gpu, 3, work, [] { return true; }).empty());
+  EXPECT_TRUE(time_applications(&gpu, 3, {work}, [] { return true; }).empty());
 }
 
 TEST(GpuMonitor, SaysWhyItDoesNotWork) {
