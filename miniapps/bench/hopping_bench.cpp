@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/app/draw.hpp"
 #include "common/app/timing.hpp"
 #include "common/solvers/stretch_numbers.hpp"
+#include "common/solvers/timed.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "cpu_ref/fields/random_spinor.hpp"
 #include "cpu_ref/gauge/gauge_fields.hpp"
-#include "miniapps/shared/device_timing.hpp"
 #include "miniapps/shared/machine_speed.hpp"
 
 namespace plaquette::bench {
@@ -78,11 +79,6 @@ double distance_of_hopping(const gauge_configuration& links, const cpu::field<T>
   return std::sqrt(wrong / size);
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 }  // namespace
 
 const gauge_configuration& hopping_bench::links_for(const extents& lattice) {
@@ -117,34 +113,33 @@ operator_figure hopping_bench::time_in(const hopping_case& what, verification& c
   }
   cpu::field<T> other = like(in), out(ctx, {spins, colours, site_subset::odd, what.rhs});
   int stretch = 0;
-  const auto begin_stretch = [&] {  // inputs of its own for each stretch, and nothing of the last output
+  const auto refresh = [&] {  // inputs of its own for each sample, and nothing of the last output
     ++stretch;
     scale(in, scaling::phases(in, stretch));
     copy(other, in);
     scale(other, scaling::phases(in, 2 * stretch + 1));
     zero(out);
   };
-
-  const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * what.rhs;
-  const double bytes = sites * fewest_bytes_per_site(what);
-  const auto apply_times = [&](int times) {
-    for (int i = 0; i < times; ++i) m.hopping().apply(out, i % 2 == 0 ? in : other);
-  };
-  const double copy_before = copy_gbytes_per_s(ctx, bytes);
-  apply_times(1);
-  const stopwatch first_one;
-  apply_times(1);
-  const int repeats = stretch_length(0.01 / first_one.seconds(), 10'001);
-  std::vector<double> seconds, of_peak;
-  for (int i = 0; i < samples_ && (i == 0 || !should_stop_ || !should_stop_()); ++i) {
-    begin_stretch();
+  const auto apply = [&](int times) {
     const stopwatch watch;
-    apply_times(repeats);
-    seconds.push_back(watch.seconds() / repeats);
-    of_peak.push_back(1e-9 * sites * cpu::hopping_flops / seconds.back() / fma_gflops<cpu::real_of<T>>(ctx, 1));
-  }
+    for (int i = 0; i < times; ++i) m.hopping().apply(out, i % 2 == 0 ? in : other);
+    return watch.seconds();
+  };
+  const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * what.rhs;
+  const counted_work work{.flops = sites * cpu::hopping_flops, .bytes = sites * fewest_bytes_per_site(what)};
+  std::vector<double> of_peak;
+  const auto after_sample = [&](double seconds) {
+    const machine_limits peak{.fma_gflops = fma_gflops<cpu::real_of<T>>(ctx, 1)};
+    of_peak.push_back(rates_of(work, seconds, peak).fraction_of_fma_peak);
+  };
+  const timed_kernel kernel{.apply = apply, .refresh = refresh, .after_sample = after_sample};
+  const sampling how{.samples = samples_, .seconds = 0.01, .should_stop = [&] {
+                       return !of_peak.empty() && should_stop_ && should_stop_();  // one sample at least
+                     }};
+  const double copy_before = copy_gbytes_per_s(ctx, work.bytes);
+  const std::vector<double> seconds = timed(kernel, how, applications_of_sample(kernel, how));
   checks.add(name + ", last timed output", distance_of_hopping(links, out, in, what.rhs - 1), tolerance<T>(what.links));
-  const double copy = 0.5 * (copy_before + copy_gbytes_per_s(ctx, bytes));
+  const double copy = 0.5 * (copy_before + copy_gbytes_per_s(ctx, work.bytes));
 
   operator_figure figure;
   figure.operator_name = "hopping";
@@ -155,10 +150,8 @@ operator_figure hopping_bench::time_in(const hopping_case& what, verification& c
   figure.lattice = what.lattice;
   figure.threads = what.threads;
   figure.seconds = statistics(seconds);
-  figure.gflops = sites * cpu::hopping_flops / figure.seconds.median * 1e-9;
-  figure.gbytes_per_s = bytes / figure.seconds.median * 1e-9;
-  figure.fraction_of_copy = figure.gbytes_per_s / copy;
-  figure.fraction_of_fma_peak = median(of_peak);
+  set_rates(figure, work, {.copy_gbytes_per_s = copy});
+  figure.fraction_of_fma_peak = median(std::move(of_peak));
   return figure;
 }
 
