@@ -2,8 +2,7 @@
 #include "gpu/device/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
+#include <utility>
 
 namespace plaquette::gpu {
 
@@ -15,19 +14,7 @@ int launches_for(double seconds, double of_one) {
   return of_one > 0.0 ? static_cast<int>(std::clamp(seconds / of_one, 1.0, most_launches)) : 1;
 }
 
-void keep_running(const queue& q, double seconds, int launches, const std::function<void()>& launch) {
-  double spent = 0.0;
-  const auto start = std::chrono::steady_clock::now();
-  while (spent < seconds) {
-    for (int i = 0; i < launches; ++i) launch();
-    q.synchronize();
-    spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-}
-
 }  // namespace
-
-std::string_view name_of(timing_protocol protocol) { return protocol == timing_protocol::cool ? "cool" : "sustained"; }
 
 double seconds_a_launch(const queue& q, int times, const std::function<void()>& launch) {
   device_timer timer(q);
@@ -42,19 +29,11 @@ double seconds_a_launch_over(const queue& q, double seconds, const std::function
   return seconds_a_launch(q, launches_for(seconds, seconds_a_launch(q, 2, launch)), launch);
 }
 
-std::vector<double> timed_launches(const queue& q, timing_protocol protocol, const std::function<void()>& launch,
-                                   const timing_rule& rule) {
-  // Few launches tell too little of a short one, whose first pays for the way to the device.
-  const double rough = seconds_a_launch(q, launches_for(1e-3, seconds_a_launch(q, 2, launch)), launch);
-  const int launches = launches_for(rule.sample_seconds, rough);
-  q.synchronize();
-  if (protocol == timing_protocol::cool)
-    std::this_thread::sleep_for(std::chrono::duration<double>(rule.idle_seconds));
-  else
-    keep_running(q, rule.running_seconds, launches, launch);
-  std::vector<double> seconds;
-  for (int i = 0; i < rule.samples; ++i) seconds.push_back(seconds_a_launch(q, launches, launch));
-  return seconds;
+std::function<double(int)> by_device_clock(const queue& q, std::function<void()> launch, int applications) {
+  return [q, launch = std::move(launch), applications](int times) {
+    const int launches = (times + applications - 1) / applications;
+    return seconds_a_launch(q, launches, launch) * times / applications;
+  };
 }
 
 }  // namespace plaquette::gpu

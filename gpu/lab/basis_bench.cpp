@@ -4,7 +4,6 @@
 /// library.
 ///
 ///   kernel_bench basis PRECISION VECTORS [COLUMNS] [only=products|combine] [lattice=XxYxZxT]
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -17,7 +16,6 @@
 #include "common/lattice/extents.hpp"
 #include "gpu/blas/basis.hpp"
 #include "gpu/blas/cublas_library.hpp"
-#include "gpu/device/timing.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/lab/kernel_bench.hpp"
 
@@ -33,11 +31,8 @@ void measure_basis(const context& ctx, int n, int m, const std::string& only, la
   const double sites = static_cast<double>(volume(ctx.geometry().global())), vector_bytes = 24.0 * sizeof(T) * sites;
   const std::string shape = to_string(ctx.geometry().global()) + " " + std::to_string(n) + " x " + std::to_string(m);
   const auto row = [&](const char* what, int moved, double error, double bound, const std::function<void()>& f) {
-    f();
-    std::vector<double> seconds;
-    for (int s = 0; s < 3; ++s) seconds.push_back(seconds_a_launch(ctx.queue(), 1, f));
-    std::ranges::sort(seconds);
-    report.add({what, shape, m, seconds[1], moved * vector_bytes, 96.0 * sites * n * m, error, bound});
+    const double seconds = lab::seconds_of_call(ctx.queue(), f, 1, lab::queueing::one_by_one);
+    report.add({what, shape, m, seconds, moved * vector_bytes, 96.0 * sites * n * m, error, bound});
   };
   constexpr double epsilon = std::numeric_limits<T>::epsilon();
   if (only != "combine") {

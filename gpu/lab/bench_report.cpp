@@ -5,6 +5,7 @@
 #include "common/error.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/machine_speed.hpp"
+#include "gpu/device/timing.hpp"
 #include "gpu/lab/kernel_bench.hpp"
 
 namespace plaquette::gpu::lab {
@@ -44,23 +45,23 @@ bool bench_words::has(const std::string& word) const { return std::ranges::find(
 
 bench_report::bench_report(const queue& q, const bench_words& words)
     : copy_(kernels_run_on_host() ? 1e10 : 1e9 * copy_gbytes_per_s(q)), file_(words.named("json", "")) {
-  std::printf("%s: copy %.0f GB/s; times are medians inside a graph, the limit is the fewest bytes at that bandwidth\n",
+  std::printf("%s: copy %.0f GB/s; times are medians, the limit is the fewest bytes at that bandwidth\n",
               describe_device(q.device()).name.c_str(), copy_ * 1e-9);
 }
 
 void bench_report::add(const bench_row& r) {
   const bool verified = r.error <= r.bound;
-  const double share = r.bytes / r.seconds / copy_;
+  const kernel_rates rates = rates_of({r.flops, r.bytes}, r.seconds, {.copy_gbytes_per_s = 1e-9 * copy_});
   std::printf("%-12s %-24s x%-2d %9.2f us a column %9.1f GFLOP/s %5.1f%% of the limit  error %.1e%s\n",
-              r.kernel.c_str(), r.shape.c_str(), r.columns, 1e6 * r.seconds / r.columns, 1e-9 * r.flops / r.seconds,
-              100.0 * share, r.error, verified ? "" : " WRONG");
+              r.kernel.c_str(), r.shape.c_str(), r.columns, 1e6 * r.seconds / r.columns, rates.gflops,
+              100.0 * rates.fraction_of_copy, r.error, verified ? "" : " WRONG");
   std::fflush(stdout);
   char text[768];
   std::snprintf(text, sizeof text,
                 "{\"kernel\": \"%s\", \"shape\": \"%s\", %s\"columns\": %d, \"seconds\": %.6g, \"gflops\": %.6g, "
                 "\"fraction_of_copy\": %.4g, \"error\": %.3g, \"verified\": %s}",
-                r.kernel.c_str(), r.shape.c_str(), r.json.c_str(), r.columns, r.seconds, 1e-9 * r.flops / r.seconds,
-                share, std::isfinite(r.error) ? r.error : -1.0, verified ? "true" : "false");
+                r.kernel.c_str(), r.shape.c_str(), r.json.c_str(), r.columns, r.seconds, rates.gflops,
+                rates.fraction_of_copy, std::isfinite(r.error) ? r.error : -1.0, verified ? "true" : "false");
   rows_.emplace_back(text);
   right_ = right_ && verified;
 }
@@ -82,23 +83,18 @@ int bench_report::finish() const {
   return right ? 0 : 1;
 }
 
-double seconds_in_graph(const execution& on, const std::function<void(int)>& work, double about) {
-  const int times = kernels_run_on_host() ? 2 : std::clamp(static_cast<int>(2e-3 / about), 2, 200) / 2 * 2;
-  work(0), work(1);
-  on.queue().synchronize();
-  int k = 0;
-  const work_graph graph(on.queue(), times, [&] { work(k++); });
-  device_timer timer(on.queue());
-  std::vector<double> samples;
-  graph.launch();
-  for (int s = 0; s < 9; ++s) {
-    timer.start();
-    graph.launch();
-    timer.stop();
-    samples.push_back(timer.seconds() / times);
+double seconds_of_call(const queue& q, const std::function<void()>& launch, int calls, queueing way,
+                       const sampling& how) {
+  const sampling taken = kernels_run_on_host() ? sampling{.samples = 1, .most_applications = 1} : how;
+  timed_kernel kernel{by_device_clock(q, launch, calls)};
+  const int applications = applications_of_sample(kernel, taken);
+  if (way == queueing::graph) {
+    const int launches = (applications + calls - 1) / calls;
+    const work_graph graph(q, launches, launch);
+    kernel.apply = by_device_clock(q, [graph] { graph.launch(); }, launches * calls);
+    kernel.apply(applications);
   }
-  std::ranges::sort(samples);
-  return samples[samples.size() / 2];
+  return median(timed(kernel, taken, applications));
 }
 
 }  // namespace plaquette::gpu::lab

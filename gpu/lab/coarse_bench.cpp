@@ -75,8 +75,7 @@ struct operator_bench {
     a.apply(out, in);
     const double error = lab::distance(out, expected);
     const double bytes = operator_bytes(shape, columns, storage);
-    const double t = lab::seconds_in_graph(
-        on, [&](int k) { k % 2 == 0 ? a.apply(out, in) : a.apply(in, out); }, bytes / report.copy_bytes_per_s() + 2e-6);
+    const double t = lab::seconds_of_call(on.queue(), [&] { a.apply(out, in), a.apply(in, out); }, 2);
     add(kernel, columns, t, bytes, error);
   }
   void rung(const std::string& kernel, ladder_rung which) const {
@@ -92,15 +91,11 @@ struct operator_bench {
     a.store(out, y.numbers().begin);
     const double error = lab::distance(out, expected);
     const double bytes = operator_bytes(shape, 1, coarse_storage::single);
-    const double about = which == ladder_rung::a   ? 2e-3
-                         : which == ladder_rung::b ? 2e-4
-                                                   : bytes / report.copy_bytes_per_s() + 2e-6;
-    const double t = lab::seconds_in_graph(
-        on,
-        [&](int k) {
-          k % 2 == 0 ? a.apply(y.numbers().begin, x.numbers().begin) : a.apply(x.numbers().begin, y.numbers().begin);
-        },
-        about);
+    const auto there_and_back = [&] {
+      a.apply(y.numbers().begin, x.numbers().begin);
+      a.apply(x.numbers().begin, y.numbers().begin);
+    };
+    const double t = lab::seconds_of_call(on.queue(), there_and_back, 2);
     add(kernel, 1, t, bytes, error);
   }
 };

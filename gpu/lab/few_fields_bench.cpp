@@ -64,9 +64,9 @@ void time_few(const context& ctx, int fields, int columns, const std::string& on
   const double unit = 8.0 * unit_roundoff(precision_of<Field>), length = size.front().re;
   const auto wanted = [&](const char* operation) { return only.empty() || only == operation; };
   const std::string label = to_string(ctx.geometry().global()) + " " + name + ", " + std::to_string(fields);
-  const auto row = [&](const char* what, int moved, double error, const std::function<void(int)>& work) {
+  const auto row = [&](const char* what, int moved, double error, const std::function<void()>& work) {
     const double bytes = moved * field_bytes * columns;
-    report.add({what, label, columns, lab::seconds_in_graph(ctx, work, bytes / report.copy_bytes_per_s()), bytes,
+    report.add({what, label, columns, lab::seconds_of_call(ctx.queue(), work), bytes,
                 96.0 * half_sites * columns * (moved - 2), error, fields * unit});
   };
   // Sums of this many numbers, in double: 1e-12 of their size.
@@ -77,13 +77,13 @@ void time_few(const context& ctx, int fields, int columns, const std::string& on
     double error = std::sqrt(host_values(subtract_norm2(d, z, y)).front().re / length);
     error = worse(error, of_sums * handle_distance(host_values(sums.first), host_values(dot(w, z)), length));
     error = worse(error, of_sums * handle_distance(host_values(sums.second), host_values(norm2(z)), length));
-    row("sum-dot", fields + 3, error, [&](int) { static_cast<void>(subtract_combination_dot_norm2(z, by, few, w)); });
+    row("sum-dot", fields + 3, error, [&] { static_cast<void>(subtract_combination_dot_norm2(z, by, few, w)); });
   }
   if (wanted("sum")) {
     copy(z, y);
     add_combination(z, by, few);  // back to x
     const double error = std::sqrt(host_values(subtract_norm2(d, z, x)).front().re / length);
-    row("sum", fields + 2, error, [&](int) { add_combination(z, by, few); });
+    row("sum", fields + 2, error, [&] { add_combination(z, by, few); });
   }
   if (wanted("products")) {
     const auto along = coefficients_along(few, lengths, std::as_const(w), one);
@@ -94,7 +94,7 @@ void time_few(const context& ctx, int fields, int columns, const std::string& on
                                                      host_values(ratio(dot(few[at], w), norms[at])), 1.0));
     }
     row("products", fields + 1, error,
-        [&](int) { static_cast<void>(coefficients_along(few, lengths, std::as_const(w), one)); });
+        [&] { static_cast<void>(coefficients_along(few, lengths, std::as_const(w), one)); });
   }
 }
 

@@ -34,55 +34,52 @@ int lab::bench_gauge(const bench_words& words) {
   const lattice_geometry geometry(lattice);
   const gpu::context ctx(geometry, communicator());
   const double sites = static_cast<double>(volume(lattice)), links_bytes = sites * 4 * 144, spinor_bytes = sites * 192;
-  gpu::device_timer timer(ctx.queue());
-  const auto time = [&](const char* what, int n, double bytes, auto&& call) {
-    call();
-    timer.start();
-    for (int i = 0; i < n; ++i) call();
-    timer.stop();
-    const double seconds = timer.seconds() / n;
+  const auto time = [&](const char* what, double bytes, auto&& call) {
+    const sampling few{.samples = 3, .seconds = 2e-3};
+    const double seconds = seconds_of_call(ctx.queue(), [&] { call(); }, 1, queueing::one_by_one, few);
     std::printf("%-24s %9.3f ms %8.0f GB/s of the fewest bytes\n", what, 1e3 * seconds, 1e-9 * bytes / seconds);
   };
-  time("random links", 2, links_bytes, [&] { gpu::random_configuration(ctx, 1); });
+  time("random links", links_bytes, [&] { gpu::random_configuration(ctx, 1); });
   auto links = gpu::weak_field_configuration(ctx, 0.3, 2);
+  auto swept = gpu::copy_of(links);  // as often as it takes to time a sweep
   std::uint64_t n = 0;
-  time("heat bath sweep", 10, 9 * links_bytes, [&] { gpu::heatbath_sweep(links, {6.0}, 3, n++); });
-  time("over-relaxation sweep", 10, 9 * links_bytes, [&] { gpu::overrelaxation_sweep(links, {6.0}); });
+  time("heat bath sweep", 9 * links_bytes, [&] { gpu::heatbath_sweep(swept, {6.0}, 3, n++); });
+  time("over-relaxation sweep", 9 * links_bytes, [&] { gpu::overrelaxation_sweep(swept, {6.0}); });
   for (int i = 0; i < 20; ++i)
     gpu::heatbath_updater(ctx).combined_sweep(links, {6.0}, {1, 4}, 3, 100 + static_cast<std::uint64_t>(i));
   const double plaquette = gpu::average_plaquette(links);
   std::printf("plaquette after 20 combined sweeps at beta 6: %.6f (published 0.59368)\n", plaquette);
-  time("plaquettes", 10, links_bytes, [&] { gpu::measure_plaquettes(links); });
-  time("link trace", 10, links_bytes / 3, [&] { gpu::link_trace(links); });
-  time("distance from SU(3)", 5, links_bytes, [&] { gpu::distance_from_su3(links); });
+  time("plaquettes", links_bytes, [&] { gpu::measure_plaquettes(links); });
+  time("link trace", links_bytes / 3, [&] { gpu::link_trace(links); });
+  time("distance from SU(3)", links_bytes, [&] { gpu::distance_from_su3(links); });
   // A stage of the flow reads links and reads and writes exponents, then reads exponents and reads and writes links.
   gpu::gradient_flow flow(links);
-  time("gradient flow step", 5, 18 * links_bytes, [&] { flow.advance(0.02); });
-  time("energy and charge", 5, links_bytes, [&] { flow.measure(); });
-  time("stout step", 5, 2 * links_bytes, [&] { gpu::stout_smeared(links, {1, 0.1}); });
-  time("APE step", 5, 2 * links_bytes, [&] { gpu::ape_smeared(links, {1, 0.5}); });
-  if (volume(lattice) <= 1 << 20) time("HYP step", 5, 14 * links_bytes, [&] { gpu::hyp_smeared(links, {1}); });
-  time("10 sweeps, Landau gauge", 2, 25 * links_bytes,
+  time("gradient flow step", 18 * links_bytes, [&] { flow.advance(0.02); });
+  time("energy and charge", links_bytes, [&] { flow.measure(); });
+  time("stout step", 2 * links_bytes, [&] { gpu::stout_smeared(links, {1, 0.1}); });
+  time("APE step", 2 * links_bytes, [&] { gpu::ape_smeared(links, {1, 0.5}); });
+  if (volume(lattice) <= 1 << 20) time("HYP step", 14 * links_bytes, [&] { gpu::hyp_smeared(links, {1}); });
+  time("10 sweeps, Landau gauge", 25 * links_bytes,
        [&] { gpu::gauge_fixed(links, gauge_condition::landau, {1e-30, 10, 1.7}); });
   gpu::gauge_momenta momenta = gpu::copy_of(links);
   fill_bytes(ctx.queue(), momenta.sites().begin, 0, static_cast<std::size_t>(2 * momenta.parity_bytes()));
-  time("momenta", 5, links_bytes, [&] { gpu::refresh_momenta(momenta, 7, n++); });
-  time("kinetic energy", 5, links_bytes, [&] { gpu::kinetic_energy(momenta); });
-  time("size of a force", 5, links_bytes, [&] { gpu::size_of_force(momenta); });
-  time("force, plaquettes", 5, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {6.0}, 0.1); });
-  time("force, rectangles too", 2, 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {2.3, -0.331}, 0.1); });
-  time("mean rectangle", 2, links_bytes, [&] { gpu::mean_rectangle(links); });
+  time("momenta", links_bytes, [&] { gpu::refresh_momenta(momenta, 7, n++); });
+  time("kinetic energy", links_bytes, [&] { gpu::kinetic_energy(momenta); });
+  time("size of a force", links_bytes, [&] { gpu::size_of_force(momenta); });
+  time("force, plaquettes", 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {6.0}, 0.1); });
+  time("force, rectangles too", 3 * links_bytes, [&] { gpu::add_gauge_force(momenta, links, {2.3, -0.331}, 0.1); });
+  time("mean rectangle", links_bytes, [&] { gpu::mean_rectangle(links); });
   auto moving = gpu::copy_of(links);
-  time("moving links", 5, 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
+  time("moving links", 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
   gpu::clover_configuration term(ctx), inverse(ctx);
   {  // what operators need after a move
     const fermion_action action = fermion_action::isotropic(0.1, 1.5);
-    time("clover term", 5, 2 * links_bytes, [&] { gpu::make_site_diagonal(term, links, action); });
-    time("clover inverse", 5, 2 * links_bytes, [&] { gpu::invert(inverse, term); });
+    time("clover term", 2 * links_bytes, [&] { gpu::make_site_diagonal(term, links, action); });
+    time("clover inverse", 2 * links_bytes, [&] { gpu::invert(inverse, term); });
     // A, A^-1 and links are read and written. (hmc makes A and A^-1 where the operator in double keeps them.)
     const auto time_following = [&]<class T>(const char* what, double blocks, double written) {
       gpu::wilson_clover<T> m(ctx, links, action, reconstruct::twelve);
-      time(what, 5, (blocks + 1.0 + written) * links_bytes, [&] { m.follow(links, term, inverse); });
+      time(what, (blocks + 1.0 + written) * links_bytes, [&] { m.follow(links, term, inverse); });
     };
     time_following.operator()<double>("packing in double", 4.0, 2.0 / 3.0);
     time_following.operator()<float>("packing in single", 3.0, 1.0 / 3.0);
@@ -101,9 +98,9 @@ int lab::bench_gauge(const bench_words& words) {
     };
     const auto make_diagonal = [&] { gpu::make_diagonal_of_precisions(all, moving, action); };
     const double links_written = 1.0 + 1.0 / 3.0 + 1.0 / 6.0, blocks_written = 1.5 + 0.5 + 0.25;
-    time("links, three precisions", 5, (1.0 + links_written) * links_bytes, pack_links);
-    time("A, three precisions", 5, (1.0 + blocks_written) * links_bytes, make_diagonal);
-    time("a move and all of these", 5, (3.0 + links_written + blocks_written) * links_bytes, [&] {
+    time("links, three precisions", (1.0 + links_written) * links_bytes, pack_links);
+    time("A, three precisions", (1.0 + blocks_written) * links_bytes, make_diagonal);
+    time("a move and all of these", (3.0 + links_written + blocks_written) * links_bytes, [&] {
       gpu::move_links(moving, momenta, 1e-3);
       pack_links();
       make_diagonal();
@@ -117,22 +114,21 @@ int lab::bench_gauge(const bench_words& words) {
     gpu::leaf_field z(ctx);
     clear(z);
     const double leaf_bytes = 1.5 * links_bytes;
-    time("force, hops", 5, 3 * links_bytes + 2 * spinor_bytes,
+    time("force, hops", 3 * links_bytes + 2 * spinor_bytes,
          [&] { gpu::add_hopping_force(momenta, links, action, x, y, 0.1); });
-    time("leaves", 5, 2 * leaf_bytes + 2 * spinor_bytes, [&] { gpu::add_leaves(z, action, x, y, 1.0); });
-    time("leaves of log det", 5, leaf_bytes + 0.5 * links_bytes,
+    time("leaves", 2 * leaf_bytes + 2 * spinor_bytes, [&] { gpu::add_leaves(z, action, x, y, 1.0); });
+    time("leaves of log det", leaf_bytes + 0.5 * links_bytes,
          [&] { gpu::add_determinant_leaves(z, action, inverse, 1, 1.0); });
-    time("force, gather of leaves", 3, 3 * links_bytes + leaf_bytes,
+    time("force, gather of leaves", 3 * links_bytes + leaf_bytes,
          [&] { gpu::add_clover_force(momenta, links, z, 0.1); });
-    time("log det", 3, 0.5 * links_bytes, [&] { gpu::log_determinant(inverse, 1); });
+    time("log det", 0.5 * links_bytes, [&] { gpu::log_determinant(inverse, 1); });
   }
   gpu::field<double> s(ctx, {4, 3, site_subset::full, 12});
-  time("12 random spinors", 2, 12 * spinor_bytes, [&] { gpu::random_spinors(s, 5); });
-  time("pion", 5, 12 * spinor_bytes, [&] { gpu::pion_correlator(s); });
-  time("rho", 5, 36 * spinor_bytes, [&] { gpu::rho_correlator(s); });
-  time("12 wall sources", 2, 12 * spinor_bytes, [&] { gpu::make_sources(s, {source_kind::wall}, 0, links); });
-  time("smearing step of 12", 2, 24 * spinor_bytes + 0.75 * links_bytes,
-       [&] { gpu::gaussian_smeared(s, links, 1.5, 1); });
+  time("12 random spinors", 12 * spinor_bytes, [&] { gpu::random_spinors(s, 5); });
+  time("pion", 12 * spinor_bytes, [&] { gpu::pion_correlator(s); });
+  time("rho", 36 * spinor_bytes, [&] { gpu::rho_correlator(s); });
+  time("12 wall sources", 12 * spinor_bytes, [&] { gpu::make_sources(s, {source_kind::wall}, 0, links); });
+  time("smearing step of 12", 24 * spinor_bytes + 0.75 * links_bytes, [&] { gpu::gaussian_smeared(s, links, 1.5, 1); });
   // 20 sweeps from a weak field are near equilibrium, and lattices of 8^4 fluctuate by some 1e-3.
   const bool right = std::abs(plaquette - 0.59368) <= 0.01;
   std::printf("VERIFIED   %s   (the plaquette, within 0.01)\n", right ? "PASSED" : "FAILED");

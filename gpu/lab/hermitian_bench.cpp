@@ -13,8 +13,6 @@
 
 #include "common/error.hpp"
 #include "common/lattice/extents.hpp"
-#include "gpu/device/graph.hpp"
-#include "gpu/device/timing.hpp"
 #include "gpu/dirac/hermitian_wilson.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/lab/kernel_bench.hpp"
@@ -28,11 +26,6 @@ struct request {
   int reals = 12, columns = 1, tries = 1, shown = 6, form = -1;
   bool clenshaw = false, past = false;
 };
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 /// Returns the form of a launch's kernel, as launch_on_lattice numbers them (hermitian_kernels.hpp).
 template <class T>
@@ -59,6 +52,7 @@ class work {
     restart();
   }
   hermitian_wilson<T>& h() { return h_; }
+  void set(const hermitian_launch& how) { h_.set_launch(how); }
   void restart() {
     copy(x_, psi_), copy(y_, psi_), copy(z_, psi_);
     next_ = 0;
@@ -93,15 +87,11 @@ class work {
 
 template <class T>
 void measure_operator(const context& ctx, const request& r, lab::bench_report& report) {
-  const queue& q = ctx.queue();
   const int columns = r.columns;
   work<T> w(ctx, r);
-  const auto chain = [&] {
-    w.restart();
-    for (int k = 0; k < 4; ++k) w.step();
-  };
-  w.h().set_launch(hermitian_launch{});
-  chain();
+  constexpr int chain = 4;
+  w.set({});
+  for (int k = 0; k < chain; ++k) w.step();
   auto expected = like(w.result());
   copy(expected, w.result());
 
@@ -124,27 +114,9 @@ void measure_operator(const context& ctx, const request& r, lab::bench_report& r
     report.add({r.clenshaw ? "clenshaw" : "H", what + ": " + how.name(), columns, 0.5 * seconds,
                 0.5 * w.bytes(columns) * sites * columns, 0.5 * w.flops() * sites * columns, difference, 0.0});
   };
-  struct outcome {
-    hermitian_launch how;
-    double seconds, difference;
-  };
-  std::vector<outcome> outcomes;
-  for (const hermitian_launch& how : list) {
-    w.h().set_launch(how);
-    chain();
-    const double difference = lab::distance(w.result(), expected);
-    w.restart();
-    const double rough = seconds_a_launch(q, 2, [&] { w.step(), w.step(); }) / 2;
-    const int pairs = 2 * std::clamp(static_cast<int>(1e-3 / rough), 1, 50);
-    const work_graph graph(q, pairs / 2, [&] { w.step(), w.step(); });
-    graph.launch();
-    std::vector<double> seconds;
-    for (int s = 0; s < 3; ++s) seconds.push_back(seconds_a_launch(q, 1, [&] { graph.launch(); }) / pairs);
-    outcomes.push_back({how, median(seconds), difference});
-  }
-  std::ranges::stable_sort(outcomes, {}, &outcome::seconds);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const outcome& o = outcomes[i];
+  const auto trials = lab::try_launches(ctx.queue(), w, list, expected, chain, 1e-3);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const auto& o = trials[i];
     if (static_cast<int>(i) < r.shown || o.how == table || o.difference != 0.0 || o.how.gather)
       print(o.seconds, o.difference, o.how);
   }

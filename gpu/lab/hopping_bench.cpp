@@ -9,16 +9,12 @@
 /// the fastest of each kind. The line has its share of the limit, which is the fewest bytes at the bandwidth of a copy.
 /// Then come the M fastest and the first, cool and sustained.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -26,7 +22,6 @@
 #include "common/lattice/extents.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
-#include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
@@ -78,9 +73,9 @@ class work {
     // is that of the largest singular vector, once the others are gone.
     const int steps = r.columns == 1 ? 150 : 40;
     for (const int before : {steps, 2 * steps}) {
-      for (int k = 0; k < before; ++k) there_and_back();
+      for (int k = 0; k < before; ++k) step();
       const double from = norm();
-      for (int k = 0; k < steps; ++k) there_and_back();
+      for (int k = 0; k < steps; ++k) step();
       scale_ *= std::pow(from / norm(), 1.0 / (4 * steps));
     }
     restart();
@@ -92,7 +87,7 @@ class work {
   const field<T>& result() const { return even_; }
   hopping_problem problem(int columns) const { return m_.hopping().problem(columns, clover_); }
 
-  void there_and_back() {
+  void step() {
     const auto& hop = m_.hopping();
     if (clover_) {
       hop.apply(odd_, even_, false, {epilogue::clover, scale_, nullptr, 1.0, m_.inverse_diagonal().blocks(1)});
@@ -112,29 +107,22 @@ class work {
 };
 
 template <class T>
-int measure(const context& ctx, const request& r) {
+void measure(const context& ctx, const request& r, lab::bench_report& report) {
   work<T> w(ctx, r);
   const queue& q = ctx.queue();
   constexpr int chain = 5;
   w.set(hopping_launch{});
-  for (int k = 0; k < chain; ++k) w.there_and_back();
+  for (int k = 0; k < chain; ++k) w.step();
   auto expected = like(w.result());
   copy(expected, w.result());
 
   const double pair_flops = (r.clover ? 3696.0 : 2640.0) * 0.5 * static_cast<double>(volume(r.lattice)) * r.columns;
-  struct outcome {
-    hopping_launch how;
-    double seconds, difference;
-  };
-  std::vector<outcome> outcomes;
-  const double copy = kernels_run_on_host() ? 10.0 : copy_gbytes_per_s(q);
   // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
   // the input of the first for the second.
   const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
   const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *
                             (2.0 * (8.0 * stored_reals(r.stored) * real + (r.clover ? 72.0 * real : 0.0)) +
                              (r.clover ? 5.0 : 4.0) * spinor * r.columns);
-  const double limit = pair_bytes / (1e9 * copy);  // seconds
   auto list = candidates(w.problem(r.columns), 1000);
   std::erase_if(list, [&](const hopping_launch& how) {
     return how.name().find(r.filter) == std::string::npos || !lab::has_kernel(how, r.clover);
@@ -142,66 +130,42 @@ int measure(const context& ctx, const request& r) {
   if (list.empty()) throw std::invalid_argument("no launch of this problem has the kernel that was compiled");
   if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
   list.push_back({});  // variant 1
-  for (const hopping_launch& how : list) {
-    w.set(how);
-    w.restart();
-    for (int k = 0; k < chain; ++k) w.there_and_back();
-    const double difference = lab::distance(w.result(), expected);
-    const auto rough = seconds_a_launch(q, 4, [&] { w.there_and_back(); });
-    const int pairs = std::clamp(static_cast<int>(3e-3 / rough), 2, 100);
-    const work_graph graph(q, pairs, [&] { w.there_and_back(); });
-    graph.launch();
-    std::vector<double> seconds;
-    for (int s = 0; s < 3; ++s) seconds.push_back(seconds_a_launch(q, 1, [&] { graph.launch(); }) / pairs);
-    std::ranges::sort(seconds);
-    outcomes.push_back({how, seconds[1], difference});
-  }
-  std::ranges::stable_sort(outcomes, {}, &outcome::seconds);
-  bool right = true;
+  const auto trials = lab::try_launches(q, w, list, expected, chain, 3e-3);
   std::set<std::tuple<hopping_variant, int, int, int, bool, bool, bool, bool>> kinds;
-  const std::string what = to_string(r.lattice) + " " + r.precision + " " + std::to_string(stored_reals(r.stored)) +
-                           " x" + std::to_string(r.columns) + (r.clover ? " clover" : "");
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    right = right && outcomes[i].difference == 0.0;
-    const hopping_launch& how = outcomes[i].how;
+  const std::string what = to_string(r.lattice) + " " + r.precision + " " + std::to_string(stored_reals(r.stored));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const hopping_launch& how = trials[i].how;
     const bool is_default = how == list[0];
     const bool first_of_kind = kinds
                                    .emplace(how.variant, how.groups, how.parts, how.warps, how.whole_links,
                                             how.past_caches, how.dependent, how.alternates)
                                    .second;
-    if (i < 6 || is_default || first_of_kind || outcomes[i].difference != 0.0 ||
-        outcomes[i].how.variant == hopping_variant::gather)
-      std::printf("%s: %7.3f TFLOP/s %8.2f us %5.1f%% of the limit  differs %.1e  %s%s\n", what.c_str(),
-                  pair_flops / outcomes[i].seconds * 1e-12, 0.5e6 * outcomes[i].seconds,
-                  100.0 * limit / outcomes[i].seconds, outcomes[i].difference, outcomes[i].how.name().c_str(),
-                  is_default ? "  (default)" : "");
+    if (i < 6 || is_default || first_of_kind || trials[i].difference != 0.0 || how.variant == hopping_variant::gather)
+      // Of one of both hops; the same bits are wanted.
+      report.add({r.clover ? "clover" : "hopping", what + ": " + how.name() + (is_default ? " (default)" : ""),
+                  r.columns, 0.5 * trials[i].seconds, 0.5 * pair_bytes, 0.5 * pair_flops, trials[i].difference, 0.0});
   }
   if (r.finalists > 0) {
     std::vector<hopping_launch> finalists{list[0]};
-    for (std::size_t i = 0; i < outcomes.size() && std::ssize(finalists) <= r.finalists; ++i)
-      if (!(outcomes[i].how == list[0])) finalists.push_back(outcomes[i].how);
+    for (std::size_t i = 0; i < trials.size() && std::ssize(finalists) <= r.finalists; ++i)
+      if (!(trials[i].how == list[0])) finalists.push_back(trials[i].how);
     for (const hopping_launch& how : finalists) {
       if (how.variant == hopping_variant::gather) continue;
       w.set(how);
       w.restart();
-      const int pairs = std::clamp(static_cast<int>(3e-3 / outcomes[0].seconds), 2, 100);
-      const work_graph graph(q, pairs, [&] { w.there_and_back(); });
+      const int pairs = std::clamp(static_cast<int>(3e-3 / trials[0].seconds), 2, 100);
+      const work_graph graph(q, pairs, [&] { w.step(); });
+      const timed_kernel kernel{by_device_clock(q, [&] { graph.launch(); }, pairs)};
+      const int steps = applications_of_sample(kernel, {});
       double rate[2];
       for (const auto protocol : {timing_protocol::cool, timing_protocol::sustained}) {
-        timing_rule rule;
-        rule.idle_seconds = 0.7;
-        rule.running_seconds = 0.8;
-        auto seconds = timed_launches(q, protocol, [&] { graph.launch(); }, rule);
-        std::ranges::sort(seconds);
-        rate[protocol == timing_protocol::cool ? 0 : 1] = pair_flops * pairs / seconds[seconds.size() / 2] * 1e-12;
+        const timing_state state{.protocol = protocol, .idle_seconds = 0.7, .running_seconds = 0.8};
+        rate[protocol == timing_protocol::cool ? 0 : 1] = 1e-12 * pair_flops / median(timed(kernel, {}, steps, state));
       }
       std::printf("%s: cool %.2f sustained %.2f TFLOP/s, norm %.2g  %s\n", what.c_str(), rate[0], rate[1], w.norm(),
                   how.name().c_str());
     }
   }
-  std::printf("%s: %s\n", what.c_str(),
-              right ? "VERIFIED PASSED   (every launch gives the bits of variant 1)" : "VERIFIED FAILED");
-  return right ? 0 : 1;
 }
 
 }  // namespace
@@ -209,10 +173,16 @@ int measure(const context& ctx, const request& r) {
 int lab::bench_hopping(const bench_words& words) {
   const request r = parse(words);
   const context ctx(lattice_geometry(r.lattice), communicator());
-  if (r.precision == "double") return measure<double>(ctx, r);
-  if (r.precision == "single") return measure<float>(ctx, r);
-  if (r.precision == "half") return measure<half>(ctx, r);
-  throw input_error("kernel_bench hopping: PRECISION is double, single or half, found '" + r.precision + "'");
+  bench_report report(ctx.queue(), words);
+  if (r.precision == "double")
+    measure<double>(ctx, r, report);
+  else if (r.precision == "single")
+    measure<float>(ctx, r, report);
+  else if (r.precision == "half")
+    measure<half>(ctx, r, report);
+  else
+    throw input_error("kernel_bench hopping: PRECISION is double, single or half, found '" + r.precision + "'");
+  return report.finish();
 }
 
 }  // namespace plaquette::gpu

@@ -13,6 +13,7 @@
 
 #include "common/algebra/complex.hpp"
 #include "common/algebra/largest.hpp"
+#include "common/solvers/timed.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/execution.hpp"
 
@@ -63,8 +64,13 @@ class bench_report {
   bool right_ = true;
 };
 
-/// Returns the median seconds of a call inside a graph. work(k) queues call k.
-double seconds_in_graph(const execution& on, const std::function<void(int)>& work, double about);
+/// How calls are timed: queued one by one, or recorded in a CUDA graph.
+enum class queueing { one_by_one, graph };
+/// Returns the median seconds of a call by the device's clock. In the host build one sample is taken, of one launch.
+/// \param launch  queues `calls` calls: two that alternate, or one
+double seconds_of_call(const queue& q, const std::function<void()>& launch, int calls = 1,
+                       queueing way = queueing::graph,
+                       const sampling& how = {.samples = 9, .seconds = 2e-3, .most_applications = 200});
 
 /// Returns the largest |a - b| / |b| of a column; zero where all numbers are the same bits. NaN stays.
 template <class Field>
@@ -83,6 +89,32 @@ inline double distance(const field<half>& a, const field<half>& b) {
   auto x = like(a, a.columns(), as<field<float>>), y = like(a, a.columns(), as<field<float>>);
   convert(x, a), convert(y, b);
   return distance(x, y);
+}
+
+/// A way to launch a kernel, verified and timed.
+template <class Launch>
+struct launch_trial {
+  Launch how;
+  double seconds = 0.0;     ///< of a step
+  double difference = 0.0;  ///< from the expected result; the same bits are wanted
+};
+/// Verifies each launch in a chain of `steps`, then times it in a graph. Returns the trials, fastest first.
+/// \param w  has set(launch), restart(), step(), result()
+template <class Launch, class Work, class Field>
+std::vector<launch_trial<Launch>> try_launches(const queue& q, Work& w, const std::vector<Launch>& launches,
+                                               const Field& expected, int steps, double sample_seconds) {
+  std::vector<launch_trial<Launch>> trials;
+  for (const Launch& how : launches) {
+    w.set(how);
+    w.restart();
+    for (int k = 0; k < steps; ++k) w.step();
+    const double difference = distance(w.result(), expected);
+    w.restart();
+    const sampling few{.samples = 3, .seconds = sample_seconds, .most_applications = 100};
+    trials.push_back({how, seconds_of_call(q, [&] { w.step(), w.step(); }, 2, queueing::graph, few), difference});
+  }
+  std::ranges::stable_sort(trials, {}, &launch_trial<Launch>::seconds);
+  return trials;
 }
 
 /// One bench a file. Each returns the exit status.

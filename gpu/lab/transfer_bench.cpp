@@ -12,6 +12,7 @@
 #include "gpu/coarse/coarse_operator.hpp"
 #include "gpu/coarse/galerkin.hpp"
 #include "gpu/coarse/transfer.hpp"
+#include "gpu/device/timing.hpp"
 #include "gpu/fields/random_spinor.hpp"
 #include "gpu/lab/kernel_bench.hpp"
 
@@ -20,13 +21,10 @@
 namespace plaquette::gpu {
 namespace {
 
-double timed(const execution& on, const std::function<void()>& work) {
+/// Returns the seconds of a part of the setup, which is done once.
+double seconds_once(const execution& on, const std::function<void()>& work) {
   on.queue().synchronize();
-  device_timer timer(on.queue());
-  timer.start();
-  work();
-  timer.stop();
-  return timer.seconds();
+  return seconds_a_launch(on.queue(), 1, work);
 }
 
 /// Restriction and prolongation of fields of quarks, verified against the pure gather.
@@ -53,19 +51,15 @@ void time_transfer(const context& ctx, const null_space& v, coarse_storage stora
       12.0 * static_cast<double>(volume(ctx.geometry().global())) / (sites == site_subset::full ? 1 : 2);
   const double of_number = is_half<T> ? 4.0 + 4.0 / 12.0 : 8.0;
   const double bytes = rows * (v.vectors() * (storage == coarse_storage::half ? 4.0 : 8.0) + of_number * columns),
-               flops = rows * v.vectors() * 8.0 * columns, about = 2.0 * bytes / report.copy_bytes_per_s();
+               flops = rows * v.vectors() * 8.0 * columns;
   const std::string name = std::string(storage == coarse_storage::half ? "16-bit " : "fp32 ") +
                            (is_half<T> ? "half" : "float") + (sites == site_subset::full ? "" : " even");
   const std::string label = to_string(ctx.geometry().global()) + " " + name;
   if (restricts)
-    report.add({"restrict", label, columns,
-                lab::seconds_in_graph(
-                    ctx, [&](int) { p.restrict_to(restricted, fine); }, about),
+    report.add({"restrict", label, columns, lab::seconds_of_call(ctx.queue(), [&] { p.restrict_to(restricted, fine); }),
                 bytes, flops, lab::distance(restricted, expected), 1e-5});
   if (prolongs)
-    report.add({"prolong", label, columns,
-                lab::seconds_in_graph(
-                    ctx, [&](int) { p.prolong(prolonged, coarse); }, about),
+    report.add({"prolong", label, columns, lab::seconds_of_call(ctx.queue(), [&] { p.prolong(prolonged, coarse); }),
                 bytes, flops, lab::distance(prolonged, expected_fine), is_half<T> ? 1e-4 : 1e-5});
 }
 
@@ -75,11 +69,12 @@ void time_setup(const context& ctx, const null_space& v) {
   const auto action = fermion_action::isotropic(0.05, 1.0);
   std::unique_ptr<coarse_matrices> m;
   for (int k = 0; k < 2; ++k)
-    std::printf("galerkin        %s  %.1f ms\n", name.c_str(),
-                1e3 * timed(ctx, [&] { m = std::make_unique<coarse_matrices>(galerkin_product(links, action, v)); }));
+    std::printf(
+        "galerkin        %s  %.1f ms\n", name.c_str(),
+        1e3 * seconds_once(ctx, [&] { m = std::make_unique<coarse_matrices>(galerkin_product(links, action, v)); }));
   for (int k = 0; k < 2; ++k)
     std::printf("inverse, links  %s  %.1f ms\n", name.c_str(),
-                1e3 * timed(ctx, [&] { const coarse_schur<float> schur(ctx, *m, coarse_storage::half); }));
+                1e3 * seconds_once(ctx, [&] { const coarse_schur<float> schur(ctx, *m, coarse_storage::half); }));
   std::fflush(stdout);
   m.reset();
 }
@@ -99,7 +94,7 @@ int lab::bench_transfer(const bench_words& words) {
   const std::string only = words.named("only", "");
   if (precision == "all") {
     null_space again = gathered(seeds, tables);
-    std::printf("orthonormalise  %.1f ms\n", 1e3 * timed(ctx, [&] { orthonormalise(again); }));
+    std::printf("orthonormalise  %.1f ms\n", 1e3 * seconds_once(ctx, [&] { orthonormalise(again); }));
     time_setup(ctx, v);
     for (const auto storage : {coarse_storage::single, coarse_storage::half})
       for (const int columns : {1, 4, 12, 24}) {

@@ -14,6 +14,7 @@
 #include "miniapps/bench/gpu_solver_bench.hpp"
 #include "miniapps/bench/gpu_vector_bench.hpp"
 #include "miniapps/shared/gpu_access.hpp"
+#include "miniapps/shared/machine_speed.hpp"
 #include "miniapps/shared/possible_figures.hpp"
 
 namespace plaquette::bench {
@@ -78,7 +79,7 @@ std::string operator_name(const gpu_row& row) {
   return row.subject == gpu_subject::hopping ? "hopping" : "clover_schur";
 }
 
-operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const device_limits& limits,
+operator_figure figure_of(const gpu_row& row, const timed_samples& samples, const device_limits& limits,
                           const std::string& device) {
   const double sites = sites_of_parity(row) * row.rhs, median = samples.seconds.median;
   operator_figure figure;
@@ -90,18 +91,13 @@ operator_figure figure_of(const gpu_row& row, const gpu_samples& samples, const 
   figure.lattice = row.lattice;
   figure.device = "gpu";
   figure.seconds = samples.seconds;
-  figure.gflops = 1e-9 * sites * standard_flops(row) / median;
-  figure.gbytes_per_s = 1e-9 * sites * fewest_bytes(row) / median;
-  figure.fraction_of_copy = figure.gbytes_per_s / limits.copy;
-  figure.fraction_of_fma_peak = figure.gflops / limits.fma_gflops(row.precision);
-  figure.details = {{"protocol", std::string(name_of(samples.protocol))},
-                    {"row", row.name},
-                    {"speed", speed_of(row, median, limits)},
-                    {"limit", limit_of(row, limits)}};
+  set_rates(figure, {.flops = sites * standard_flops(row), .bytes = sites * fewest_bytes(row)},
+            {limits.copy, limits.fma_gflops(row.precision)});
+  figure.details = samples.details;
+  figure.details.update(
+      {{"row", row.name}, {"speed", speed_of(row, median, limits)}, {"limit", limit_of(row, limits)}});
   if (const auto peer = peer_of(row.name, device))
     figure.details["peer"] = {{"program", peer->program}, {"tflops", peer->tflops}};
-  if (!samples.launch.empty()) figure.details["launch"] = samples.launch;
-  if (!samples.watched.is_null()) figure.details["gpu"] = samples.watched;
   return figure;
 }
 
@@ -113,18 +109,18 @@ void print_head() {
 
 /// TFLOP/s, or shares of the copy bandwidth; the share of the limit and the ratio to the peer are those of the first
 /// protocol.
-void print_row(const gpu_row& row, const std::vector<gpu_samples>& all, const device_limits& limits,
+void print_row(const gpu_row& row, const std::vector<timed_samples>& all, const device_limits& limits,
                const std::string& device) {
   std::optional<double> cool, sustained, peer, ratio;
-  for (const gpu_samples& samples : all)
-    (samples.protocol == gpu::timing_protocol::cool ? cool : sustained) = speed_of(row, samples.seconds.median, limits);
+  for (const timed_samples& samples : all)
+    (samples.holds("cool") ? cool : sustained) = speed_of(row, samples.seconds.median, limits);
   const double first = cool ? *cool : sustained.value_or(NAN), limit = limit_of(row, limits);
   if (const auto found = peer_of(row.name, device)) {
     peer = found->tflops;
     ratio = first / *peer;
   }
   fmt::print("{:<30} {:>9} {:>9} {:>7.2f} {:>5.1f}% {:>7} {:>7}  {}\n", row.name, or_dash(cool), or_dash(sustained),
-             limit, 100.0 * first / limit, or_dash(peer), or_dash(ratio), all.front().launch);
+             limit, 100.0 * first / limit, or_dash(peer), or_dash(ratio), all.front().details.value("launch", ""));
   std::fflush(stdout);
 }
 
@@ -181,16 +177,12 @@ class gpu_bench {
         report_(run.result),
         rates_(run.more_rates),
         limits_(measured_limits(gpu::context_of(gpu_.device()).queue())) {
-    timing_.rule.samples = options.samples;
-    timing_.rule.idle_seconds = options.idle_seconds;
-    timing_.rule.running_seconds = options.running_seconds;
-    timing_.cool = options.protocol != "sustained";
-    timing_.sustained = options.protocol != "cool";
-    timing_.begin_watch = [this] { gpu_.monitor().begin(); };
-    timing_.end_watch = [this] {
-      gpu_.monitor().sample();
-      return to_json(gpu_.monitor().end());
-    };
+    timing_.how.samples = options.samples;
+    timing_.protocols = protocols_of(gpu_);
+    timing_.protocols.state.idle_seconds = options.idle_seconds;
+    timing_.protocols.state.running_seconds = options.running_seconds;
+    if (options.protocol != "both")
+      std::erase_if(timing_.protocols.protocols, [&](auto one) { return name_of(one) != options.protocol; });
     report_.observables["device"] = to_json(limits_);
     print_limits(limits_);
   }
@@ -234,11 +226,11 @@ class gpu_bench {
                          : row.subject == gpu_subject::clover_schur
                              ? time_clover_schur(lattice, row, timing_, report_.checks)
                              : time_vector_operation(lattice.get_context(), row, timing_, report_.checks);
-    for (const gpu_samples& s : samples) report_.figures.push_back(figure_of(row, s, limits_, gpu_.facts().name));
+    for (const timed_samples& s : samples) report_.figures.push_back(figure_of(row, s, limits_, gpu_.facts().name));
     print_row(row, samples, limits_, gpu_.facts().name);
     if (report_.fom.what.empty() && row.subject != gpu_subject::vector_operation)
       report_.fom = {report_.figures.back().gflops, "GFLOP/s",
-                     fmt::format("{}, {}", row.name, std::string(name_of(samples.back().protocol)))};
+                     fmt::format("{}, {}", row.name, samples.back().details["protocol"].get<std::string>())};
   }
 
   void solve(const gpu_row& row) {

@@ -34,19 +34,6 @@ gpu::gauge_configuration made(const gpu::context& ctx, const gauge_choice& choic
 
 }  // namespace
 
-std::vector<gpu_samples> time_on_gpu(const gpu::queue& q, const gpu_timing& timing, int applications,
-                                     const std::function<void()>& launch) {
-  std::vector<gpu_samples> all;
-  for (const auto protocol : {gpu::timing_protocol::cool, gpu::timing_protocol::sustained}) {
-    if (!(protocol == gpu::timing_protocol::cool ? timing.cool : timing.sustained)) continue;
-    if (timing.begin_watch) timing.begin_watch();
-    std::vector<double> seconds = gpu::timed_launches(q, protocol, launch, timing.rule);
-    for (double& s : seconds) s /= applications;
-    all.push_back({protocol, statistics(seconds), timing.end_watch ? timing.end_watch() : json_document(), {}});
-  }
-  return all;
-}
-
 gpu_lattice::gpu_lattice(const extents& lattice, const gauge_choice& choice, std::shared_ptr<gpu::tuner> tuner)
     : context_(lattice_geometry(lattice), communicator(), 0, std::move(tuner)),
       links_(made(context_, choice)),

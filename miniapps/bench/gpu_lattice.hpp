@@ -3,41 +3,24 @@
 /// What rows on one lattice share on a GPU: context, links, and what checks need of them on the host.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "common/app/gauge_choice.hpp"
 #include "common/app/report.hpp"
 #include "common/lattice/fermion_action.hpp"
 #include "gpu/context.hpp"
-#include "gpu/device/timing.hpp"
 #include "gpu/gauge/gauge_fields.hpp"
 #include "gpu/tuning/tuner.hpp"
+#include "miniapps/shared/device_timing.hpp"
 
 namespace plaquette::bench {
 
 /// How a row is timed.
 struct gpu_timing {
-  gpu::timing_rule rule;
-  bool cool = true, sustained = true;
-  /// Called around the samples of each protocol; the second returns what it saw of the GPU meanwhile. Both or none.
-  std::function<void()> begin_watch;
-  std::function<json_document()> end_watch;
+  sampling how;
+  gpu_protocols protocols;
 };
-
-/// Samples of one protocol.
-struct gpu_samples {
-  gpu::timing_protocol protocol = gpu::timing_protocol::cool;
-  sample_statistics seconds;  ///< of one application to all right-hand sides
-  json_document watched;      ///< what `end_watch` returned
-  std::string launch = {};    ///< how the kernel was launched, where there is a choice
-};
-
-/// Times what `launch` queues, `applications` at a time, under each requested protocol.
-std::vector<gpu_samples> time_on_gpu(const gpu::queue& q, const gpu_timing& timing, int applications,
-                                     const std::function<void()>& launch);
 
 /// A lattice with its links on the device, made there.
 class gpu_lattice {

@@ -9,6 +9,7 @@
 #include "common/app/timing.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/device/graph.hpp"
+#include "gpu/device/timing.hpp"
 #include "gpu/dirac/pair_hopping.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
@@ -137,8 +138,8 @@ int times_in_graph(double seconds) {
 }
 
 template <class T, class Term>
-std::vector<gpu_samples> time_hopping_of(const Term& d, gpu_lattice& lattice, const gpu_row& row,
-                                         const gpu_timing& timing, double tolerance, verification& checks) {
+std::vector<timed_samples> time_hopping_of(const Term& d, gpu_lattice& lattice, const gpu_row& row,
+                                           const gpu_timing& timing, double tolerance, verification& checks) {
   const gpu::context& ctx = lattice.get_context();
   const gpu::queue& q = ctx.queue();
   hopping_chain<T, Term> chain(d, row.rhs);
@@ -155,7 +156,8 @@ std::vector<gpu_samples> time_hopping_of(const Term& d, gpu_lattice& lattice, co
   const double of_step = gpu::seconds_a_launch(q, 3, [&] { chain.step(); });
   const gpu::work_graph graph(q, times_in_graph(of_step), [&] { chain.step(); });
   graph.launch();
-  auto samples = time_on_gpu(q, timing, 2 * graph.times(), [&] { graph.launch(); });
+  auto samples =
+      time_on_gpu({gpu::by_device_clock(q, [&] { graph.launch(); }, 2 * graph.times())}, timing.how, timing.protocols);
   // A chain goes on: the last timed output is that of the numbers which the one before has left.
   checks.add(row.name + ", last timed output",
              distance_of_hopping<T>(lattice, chain.even(), chain.odd(), row.rhs - 1, chain.scale(), 0), tolerance);
@@ -166,17 +168,17 @@ std::vector<gpu_samples> time_hopping_of(const Term& d, gpu_lattice& lattice, co
 }
 
 template <class T>
-std::vector<gpu_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                         verification& checks) {
+std::vector<timed_samples> time_hopping_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                           verification& checks) {
   const gpu::hopping_term<T> d(lattice.get_context(), lattice.links(), fermion_action::isotropic(0.0, 0.0),
                                static_cast<reconstruct>(row.reals));
   auto samples = time_hopping_of<T>(d, lattice, row, timing, tolerance<T>(row), checks);
-  for (gpu_samples& s : samples) s.launch = d.launch_for(row.rhs, false).name();
+  for (timed_samples& s : samples) s.details["launch"] = d.launch_for(row.rhs, false).name();
   return samples;
 }
 
-std::vector<gpu_samples> time_pairs(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                    verification& checks) {
+std::vector<timed_samples> time_pairs(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                      verification& checks) {
   const gpu::context& ctx = lattice.get_context();
   const gpu::pair_hopping_term d(ctx, lattice.links(), fermion_action::isotropic(0.0, 0.0));
   return time_hopping_of<float_pair>(d, lattice, row, timing, tolerance<float_pair>(row), checks);
@@ -198,8 +200,8 @@ spinor_configuration extended(const gpu::wilson_clover<double>& m, const spinor_
 }
 
 template <class T>
-std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                        verification& checks) {
+std::vector<timed_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                          verification& checks) {
   const gpu::context& ctx = lattice.get_context();
   const gpu::queue& q = ctx.queue();
   const fermion_action action = fermion_action::isotropic(0.1, 1.0);
@@ -240,26 +242,28 @@ std::vector<gpu_samples> time_clover_in(gpu_lattice& lattice, const gpu_row& row
   const double seconds = gpu::seconds_a_launch(q, 2, thrice);
   const gpu::work_graph graph(q, times_in_graph(seconds), thrice);
   graph.launch();
-  gpu::zero(out);
-  auto samples = time_on_gpu(q, timing, 3 * graph.times(), [&] { graph.launch(); });
+  auto samples = time_on_gpu({.apply = gpu::by_device_clock(
+                                  q, [&] { graph.launch(); }, 3 * graph.times()),
+                              .refresh = [&] { gpu::zero(out); }},
+                             timing.how, timing.protocols);
   judge(", last timed output");
   if constexpr (!std::is_same_v<T, float_pair>)
-    for (gpu_samples& s : samples) s.launch = m->hopping().launch_for(row.rhs, true).name();
+    for (timed_samples& s : samples) s.details["launch"] = m->hopping().launch_for(row.rhs, true).name();
   return samples;
 }
 
 }  // namespace
 
-std::vector<gpu_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                      verification& checks) {
+std::vector<timed_samples> time_hopping(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                        verification& checks) {
   if (row.precision == "pairs") return time_pairs(lattice, row, timing, checks);
   if (row.precision == "double") return time_hopping_in<double>(lattice, row, timing, checks);
   if (row.precision == "half") return time_hopping_in<half>(lattice, row, timing, checks);
   return time_hopping_in<float>(lattice, row, timing, checks);
 }
 
-std::vector<gpu_samples> time_clover_schur(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
-                                           verification& checks) {
+std::vector<timed_samples> time_clover_schur(gpu_lattice& lattice, const gpu_row& row, const gpu_timing& timing,
+                                             verification& checks) {
   if (row.precision == "pairs") return time_clover_in<float_pair>(lattice, row, timing, checks);
   if (row.precision == "double") return time_clover_in<double>(lattice, row, timing, checks);
   if (row.precision == "half") return time_clover_in<half>(lattice, row, timing, checks);

@@ -15,6 +15,7 @@
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/wilson_clover.hpp"
 #include "gpu/blas/blas.hpp"
+#include "gpu/device/timing.hpp"
 #include "gpu/dirac/wilson_clover.hpp"
 #include "gpu/fields/random_spinor.hpp"
 

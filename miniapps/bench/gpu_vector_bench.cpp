@@ -12,6 +12,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "gpu/blas/blas.hpp"
+#include "gpu/device/timing.hpp"
 #include "gpu/fields/random_spinor.hpp"
 
 namespace plaquette::bench {
@@ -221,8 +222,8 @@ double tolerance() {
 }
 
 template <class T>
-std::vector<gpu_samples> time_in(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
-                                 verification& checks) {
+std::vector<timed_samples> time_in(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
+                                   verification& checks) {
   const std::shared_ptr<gpu::tuner> same(&ctx.tuner(), [](gpu::tuner*) {});
   checks.add(row.name, distance_from_definition<T>(row.operation, same), tolerance<T>());
   operands<T> o(ctx, row.rhs);
@@ -237,7 +238,7 @@ std::vector<gpu_samples> time_in(const gpu::context& ctx, const gpu_row& row, co
   twice();
   // Nothing of the last output, where it does not matter for the next.
   if (row.operation == "copy") scale(o.x, operands<T>::number(o.x, scaling::not_a_number));
-  auto samples = time_on_gpu(ctx.queue(), timing, 2, twice);
+  auto samples = time_on_gpu({gpu::by_device_clock(ctx.queue(), twice, 2)}, timing.how, timing.protocols);
   // All applications are done again on the host, at some two thousand numbers. Roundings add up like a random walk;
   // half of a walk may go one way where a factor is small.
   const std::size_t step = std::max<std::size_t>(1, expected.x.size() / 1999);
@@ -251,8 +252,8 @@ std::vector<gpu_samples> time_in(const gpu::context& ctx, const gpu_row& row, co
 
 }  // namespace
 
-std::vector<gpu_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
-                                               verification& checks) {
+std::vector<timed_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
+                                                 verification& checks) {
   if (row.precision == "pairs") return time_in<float_pair>(ctx, row, timing, checks);
   if (row.precision == "double") return time_in<double>(ctx, row, timing, checks);
   if (row.precision == "half") return time_in<half>(ctx, row, timing, checks);

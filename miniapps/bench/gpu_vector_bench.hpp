@@ -13,7 +13,7 @@ namespace plaquette::bench {
 /// \param checks  gets the distance of results and sums from the same in double on the host. One application on a small
 ///                lattice is checked before anything is timed. The last timed one is checked at some two thousand
 ///                numbers of the last column, where the host repeats all applications.
-std::vector<gpu_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
-                                               verification& checks);
+std::vector<timed_samples> time_vector_operation(const gpu::context& ctx, const gpu_row& row, const gpu_timing& timing,
+                                                 verification& checks);
 
 }  // namespace plaquette::bench

@@ -14,20 +14,19 @@ namespace plaquette::bench {
 namespace {
 
 gpu_timing short_timing() {
-  return {.rule = {.samples = 3, .sample_seconds = 1e-4, .idle_seconds = 1e-3, .running_seconds = 1e-3},
-          .cool = true,
-          .sustained = true,
-          .begin_watch = {},
-          .end_watch = {}};
+  gpu_timing timing;
+  timing.how = {.samples = 3, .seconds = 1e-4};
+  timing.protocols.state = {.idle_seconds = 1e-3, .running_seconds = 1e-3};
+  return timing;
 }
 
 gpu_lattice weak_lattice(const extents& lattice) {
   return gpu_lattice(lattice, {.from = gauge_choice::origin::weak, .noise = 0.2}, std::make_shared<gpu::tuner>());
 }
 
-void expect_good(const std::vector<gpu_samples>& samples, const verification& checks) {
+void expect_good(const std::vector<timed_samples>& samples, const verification& checks) {
   ASSERT_EQ(samples.size(), 2U);
-  for (const gpu_samples& s : samples) {
+  for (const timed_samples& s : samples) {
     EXPECT_EQ(s.seconds.samples, 3);
     EXPECT_GT(s.seconds.min, 0.0);
   }

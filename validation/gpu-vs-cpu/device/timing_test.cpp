@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/solvers/timed.hpp"
 #include "gpu/device/graph.hpp"
 #include "gpu/device/machine_speed.hpp"
 #include "gpu/device/timing.hpp"
@@ -108,13 +109,33 @@ TEST(device_timing, counts_one_call_whatever_the_number_of_calls) {
 TEST(device_timing, gives_as_many_samples_as_asked_for_under_both_protocols) {
   const queue q;
   const auto memory = allocate_on_device(q.device(), 1 << 24);
-  const auto launch = [&] { fill_bytes(q, memory.get(), 0, 1 << 24); };
+  const timed_kernel kernel{by_device_clock(q, [&] { fill_bytes(q, memory.get(), 0, 1 << 24); })};
+  const sampling how{.samples = 7, .seconds = 0.002};
   for (const auto protocol : {timing_protocol::cool, timing_protocol::sustained}) {
-    const auto seconds = timed_launches(
-        q, protocol, launch, {.samples = 7, .sample_seconds = 0.002, .idle_seconds = 0.01, .running_seconds = 0.01});
+    const auto seconds = timed(kernel, how, applications_of_sample(kernel, how),
+                               {.protocol = protocol, .idle_seconds = 0.01, .running_seconds = 0.01});
     EXPECT_EQ(seconds.size(), 7U);
     for (const double s : seconds) EXPECT_TRUE(s > 0.0 && s < 1.0) << s;
   }
+}
+
+TEST(device_timing, launches_as_often_as_the_applications_need) {
+  const queue q;
+  const auto memory = allocate_on_device(q.device(), 1 << 24);
+  int launches = 0;
+  const auto apply = by_device_clock(
+      q,
+      [&] {
+        ++launches;
+        fill_bytes(q, memory.get(), 0, 1 << 24);
+      },
+      6);
+  const double of_six = apply(6);
+  EXPECT_EQ(launches, 1);
+  const double of_seven = apply(7);
+  EXPECT_EQ(launches, 3);
+  EXPECT_GT(of_six, 0.0);
+  EXPECT_GT(of_seven, 0.0);
 }
 
 TEST(device_machine_speed, is_that_of_a_machine) {
