@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -127,7 +126,7 @@ void measure(const context& ctx, const request& r, lab::bench_report& report) {
   std::erase_if(list, [&](const hopping_launch& how) {
     return how.name().find(r.filter) == std::string::npos || !lab::has_kernel(how, r.clover);
   });
-  if (list.empty()) throw std::invalid_argument("no launch of this problem has the kernel that was compiled");
+  if (list.empty()) throw input_error("kernel_bench hopping: no launch of this shape has the kernel that was compiled");
   if (static_cast<int>(list.size()) > r.tries) list.resize(static_cast<std::size_t>(r.tries));
   list.push_back({});  // variant 1
   const auto trials = lab::try_launches(q, w, list, expected, chain, 3e-3);
