@@ -130,7 +130,8 @@ std::vector<std::size_t> message_sizes(std::size_t largest) {
 exit_status run_latency(const scaling_options& options, report& result, const library& device) {
   const communicator& world = device.comm();
   enter_stage("the measurement of latencies");
-  // A quarter of what is left, shared by ranks that send and receive, is plenty.
+  // Hosts with less free memory than 16 of the largest messages time smaller ones: ranks that send and receive share
+  // the memory.
   std::array<double, 1> small_host{available_memory() / 16.0 < static_cast<double>(largest_message) ? 1.0 : 0.0};
   world.maximum(std::span(small_host));
   const auto sizes = message_sizes(small_host[0] > 0.0 ? std::size_t{2} << 20 : options.largest_message);

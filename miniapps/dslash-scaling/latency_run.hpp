@@ -14,7 +14,7 @@
 
 namespace plaquette::scaling {
 
-/// Returns 8 bytes, and four times as many each, up to 128 MiB; 256 MiB at last. Shorter where `largest` is smaller.
+/// Returns 8 bytes, and four times as many each, up to 128 MiB; 256 MiB at last. Shorter if `largest` is smaller.
 std::vector<std::size_t> message_sizes(std::size_t largest);
 
 /// Makes the whole run. Collective.

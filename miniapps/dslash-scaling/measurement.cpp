@@ -153,7 +153,8 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const libra
   };
 }
 
-/// \param alongside  of the same protocol: without overlap (where that is not how it is timed), without communication
+/// \param alongside  medians of the same protocol: without overlap (only if `overlap` is on), then without
+///                   communication
 json_document halo_of(timed_operator& op, const timed_samples& timed, bool overlap, const communicator& comm) {
   const double whole = timed.seconds.median, alone = timed.alongside.back().median;
   const double without_overlap = overlap ? timed.alongside.front().median : whole;

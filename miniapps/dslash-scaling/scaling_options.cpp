@@ -42,7 +42,7 @@ struct raw_options {
 
 std::string name(reconstruct links) { return std::to_string(stored_reals(links)); }
 
-/// Returns what reads one of these values by its name.
+/// Returns a function that reads one of these values by its name.
 template <class Value>
 auto name_of(std::vector<Value> values) {
   return [values = std::move(values)](const std::string& word, const std::string& option) {
@@ -55,7 +55,7 @@ auto name_of(std::vector<Value> values) {
   };
 }
 
-/// Returns what reads a list of different values, each by `read`.
+/// Returns a function that reads a list of different values, each by `read`.
 template <class Read>
 auto list_of(Read read) {
   return [read](const std::string& text, const std::string& option) {
@@ -242,7 +242,7 @@ scaling_options parse_scaling_options(int argc, const char* const* argv) {
   options.cases = combinations(raw.lists);
   options.headline = headline_of(raw.lists, options.cases);
   if (options.latency)
-    options.local_lattice = extents{4, 4, 4, 4};  // what a context needs to be made
+    options.local_lattice = extents{4, 4, 4, 4};  // a context needs some lattice
   else
     choose_lattice(options, raw, line);
   require_sense(options);

@@ -20,8 +20,8 @@ namespace plaquette::scaling {
 
 struct scaling_options {
   shared_options shared;
-  std::string size;                         ///< of the ladder; empty where none was named
-  std::optional<official_class> run_class;  ///< where that is an official one
+  std::string size;                         ///< of the ladder; empty if none was named
+  std::optional<official_class> run_class;  ///< if `size` names one
   bool weak = false;                        ///< the lattice is each rank's, not all ranks'
   std::optional<extents> local_lattice;     ///< of each rank; none: shared.lattice is cut
   std::vector<operator_case> cases;
@@ -38,8 +38,8 @@ struct scaling_options {
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 scaling_options parse_scaling_options(int argc, const char* const* argv);
 
-/// Returns the part of this rank; of a local lattice times the grid where one was given. Throws input_error where
-/// lattice, grid and ranks do not fit.
+/// Returns the part of this rank, of a local lattice times the grid if one was given. Throws input_error if lattice,
+/// grid and ranks do not fit.
 lattice_geometry geometry_of(scaling_options& options, const communicator& world);
 
 /// Returns parameters for the report.

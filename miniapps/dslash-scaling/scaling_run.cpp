@@ -92,8 +92,8 @@ void check_case(app_run& run, const scaling_options& options, timed_operator& op
   }
 }
 
-/// --check of a GPU: the operator against the CPU's of the same precision, each of which rounds by what is allowed
-/// against the textbook.
+/// --check of a GPU: the operator against the CPU's of the same precision. Each may differ from the textbook by its
+/// tolerance, hence twice that.
 void check_against_cpu(app_run& run, const scaling_options& options, timed_operator& op, const operator_case& c,
                        const gauge_input& gauge) {
   enter_stage("the comparison with the CPU");
@@ -112,7 +112,7 @@ void check_against_cpu(app_run& run, const scaling_options& options, timed_opera
   }
 }
 
-/// What the last timed application has made of its input, against the textbook's.
+/// Compares the output of the last timed application with the textbook operator on its input.
 difference judge_timed(app_run& run, const scaling_options& options, const timed_operator& op, const operator_case& c,
                        const gauge_input& gauge) {
   weighed_sums sums{spinor_configuration(run.geometry), spinor_configuration(run.geometry)};
@@ -156,7 +156,7 @@ complex<double> product(const spinor_configuration& u, const spinor_configuratio
 }
 
 /// A vector operation against its definition in double, a column at a time: |found - expected| / |expected| of vectors,
-/// |found - expected| / (|u| |v|) of numbers. The operands are those that the operation's stretch began with.
+/// |found - expected| / (|u| |v|) of numbers. The operands are the vectors with which the operation's stretch began.
 /// \return the worst column's
 double vector_difference(const app_run& run, const timed_operator& op, const operator_case& c) {
   const auto numbers = c.is_sum() ? op.get_numbers() : std::vector<complex<double>>{};
@@ -210,14 +210,14 @@ bool same_everywhere(bool here, const communicator& world) {
   return different[0] == 0.0;
 }
 
-/// What a case is timed with.
+/// The library's operators and the input for timing a case.
 struct timing_setting {
   operator_maker& maker;
   const cpu::context* cpu;  ///< null on a GPU
   const gauge_input& gauge;
 };
 
-/// Figures of a case: one of the CPU, two of a GPU; none where the run is to stop.
+/// Figures of a case: one of the CPU, two of a GPU; none if the run is to stop.
 std::vector<operator_figure> measure_case(app_run& run, const scaling_options& options, timed_operator& op,
                                           const operator_case& c, const cpu::context* ctx,
                                           const std::function<void(double)>& seen, const std::function<void()>& judge) {

@@ -13,7 +13,7 @@ namespace plaquette::scaling {
 
 void print_problem(const scaling_options& options, const lattice_geometry& geometry);
 std::string text_of(const memory_estimate& memory);
-/// Prints the work of one application of every case, for --dryrun, and what it takes on a machine that is known.
+/// Prints the work of one application of every case, for --dryrun, and its time if the machine is known.
 void print_work(const scaling_options& options, const lattice_geometry& geometry,
                 const std::optional<machine_figures>& machine);
 void print_figure_header(bool halo, bool gpu);

@@ -32,9 +32,9 @@ double operator_bytes(const operator_case& c, double local, double padded) {
 }
 
 double vector_bytes(const operator_case& c, double local) {
-  // Two inputs, which alternate, or what a vector operation begins with; the output; and what lies between.
+  // Two inputs, which alternate, or the operands of a vector operation; the output; and intermediate vectors.
   const double spinors_of_all_sites = c.layout == site_layout::full ? 3.0 : c.is_schur() ? 2.5 : 1.5;
-  const double site = spinor_reals * bytes_of_real(c.precision) + 4.0;  // a norm where there is one
+  const double site = spinor_reals * bytes_of_real(c.precision) + 4.0;  // 4 bytes for a norm, which some formats store
   return local * c.rhs * site * spinors_of_all_sites + local * share_of_sites(c.layout) * bytes_per_site(c);
 }
 
@@ -61,7 +61,7 @@ memory_estimate estimate_memory(const scaling_options& options, const lattice_ge
   }
   most.canonical_bytes = padded * (sizeof(site_links) + check_fields * sizeof(spinor<double>));
   if (options.shared.device == "gpu") {
-    // In addition to the operator: links in double while it is made, the arrays of the copy, those of the runtime.
+    // In addition to the operator: links in double while it is made, the arrays of the copy, the memory of the runtime.
     constexpr double copy_and_runtime = 0x1p31 + 0x1p29;
     most.gpu_bytes = most.operator_bytes + most.vector_bytes + local * sizeof(site_links) + copy_and_runtime;
     most.canonical_bytes += local * (sizeof(site_links) + sizeof(spinor<double>));  // on their way there
