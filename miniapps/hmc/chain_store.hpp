@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The state of a chain between two trajectories, in a file: an ILDG configuration, links in double precision with
-/// their checksum. One more record, "plaquette-chain", says what chain this is and what its trajectories did. Each
-/// trajectory has a sum over all of the chain before it, and the record a sum of the links. Random numbers depend on
-/// (seed, purpose, trajectory, site) alone, so that no generator has a state to keep.
+/// their checksum. One more record, "plaquette-chain", has the parameters of the chain and the history of its
+/// trajectories. Each trajectory has a sum over all of the chain before it, and the record a sum of the links. Random
+/// numbers depend on (seed, purpose, trajectory, site) alone, so that no generator has a state to keep.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace plaquette {
 
-/// What is known of a trajectory.
+/// The figures of one trajectory, as the history keeps them.
 struct trajectory_record {
   double dh = 0.0;
   bool accepted = false;

@@ -28,7 +28,7 @@ namespace textbook = cpu::textbook;
 /// Links, and a direction along which they move.
 struct test_links {
   app_run& run;
-  std::string name;  ///< before those of checks
+  std::string name;  ///< precedes the names of checks
   const communicator& comm;
   gauge_configuration links, direction;
 
@@ -84,7 +84,8 @@ std::vector<double> changes_of_terms(molecular_dynamics& state, const test_links
   return changes;
 }
 
-/// Compares every force with differences of fourth order: what they leave out is below 1e-8 of it at this step.
+/// Compares every force with differences of fourth order: their truncation error is below 1e-8 of the force at this
+/// step.
 void check_forces(molecular_dynamics& state, const test_links& where) {
   constexpr double e = 1e-3, tolerance = 1e-6;
   const std::vector<std::string> names = term_names(state.action());

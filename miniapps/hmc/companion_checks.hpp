@@ -20,9 +20,9 @@ using dynamics_of_lattice = std::function<std::unique_ptr<molecular_dynamics>(
 /// Returns the root mean square of |U - V| of the links at some sites of all ranks. Collective.
 double rms_distance_at_sites(std::span<const site_links> u, std::span<const site_links> v, const communicator& comm);
 
-/// Does an operation, and returns how far links and momenta are from what they should be: the larger one of two root
-/// mean squares. What they should be, the host computes of links, momenta and forces before. A displaced kick is made
-/// of a kick, a drift and a force. Collective in `comm`.
+/// Does an operation, and returns the distance of links and momenta from the expected ones: the larger one of two root
+/// mean squares. The host computes the expected ones from links, momenta and forces before the operation. A displaced
+/// kick is made of a kick, a drift and a force. Collective in `comm`.
 /// \param at  sites of this rank that are compared
 double error_of_operation(molecular_dynamics& state, const md_plan& plan, const md_operation& operation,
                           std::span<const coordinate> at, const communicator& comm);

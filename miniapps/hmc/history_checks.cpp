@@ -70,8 +70,8 @@ std::string check_known_plaquette(verification& checks, const chain_state& state
   return {};
 }
 
-/// Adds checks of averages that any right chain has. Errors hold what a distribution that is not normal adds: its
-/// third cumulant, in the expansions of <exp(-dH)> and of its error function. (Edgeworth)
+/// Adds checks of averages that any right chain has. Errors include the contribution of a distribution that is not
+/// normal: its third cumulant, in the expansions of <exp(-dH)> and of its error function. (Edgeworth)
 void check_averages(verification& checks, std::span<const double> dh, double accepted) {
   const double count = static_cast<double>(dh.size()), mean = mean_of(dh);
   std::vector<double> exponentials;

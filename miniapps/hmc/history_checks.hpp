@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Checks of a whole chain by the numbers of its trajectories, those of earlier runs included.
+/// Checks of a whole chain by the numbers of its trajectories, including the trajectories of earlier runs.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ double blocked_error(std::span<const double> values);
 
 /// Adds the checks of a history: accept steps, links that changed if and only if they were accepted, and from 50
 /// trajectories on <exp(-dH)>, <dH> and acceptance. If the plaquette of this action and lattice is known, adds the
-/// check of the average. Returns a line on what was not judged, or nothing.
+/// check of the average. Returns a line that names the averages that were not judged, or an empty one.
 std::string check_history(verification& checks, const chain_state& state, const hmc_options& options,
                           const extents& lattice);
 
-/// Adds the check that lists and averages of the report, and the table, are those of the history.
+/// Adds the check that lists and averages of the report, and the table, agree with the history.
 /// \param table  as history_table returns it
 void check_reported(report& result, const chain_state& state, const std::string& table);
 

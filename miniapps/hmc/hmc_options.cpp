@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, factor_solver::kind>, 3> method
 /// Returns the shared options that hmc does not have, or declares in its own words.
 std::vector<std::string> left_out() { return {"gauge", "--precision", "--rhs", "--tol", "--check"}; }
 
-/// What options say together, until all are read.
+/// Values of options that depend on each other, until all are read.
 struct raw_options {
   std::string integrator = "auto";
   std::vector<double> mass_shifts;
@@ -244,7 +244,7 @@ void set_quarks(hmc_options& options, const raw_options& raw, const command_line
     options.action.solvers.resize(quarks.twisted_masses.size(), options.action.solvers.front());
 }
 
-/// Sets what the class has, but for what the command line gives itself.
+/// Sets the values of the class, except options that the command line gives itself.
 void take_class(hmc_options& options, raw_options& raw, const command_line& line) {
   const json_document &fixed = options.run_class->fixed, &suggested = options.run_class->suggested;
   take_problem(options.shared, *options.run_class, line);
@@ -326,7 +326,7 @@ hmc_options parse_hmc_options(int argc, const char* const* argv) {
   require_reunitarise_sense(options.shared);
   options.action.seed = options.shared.seed;
   if (options.action.forecasts > 0) {
-    constexpr double reversible = 1e-9;  // what a trajectory with forecasts comes back to
+    constexpr double reversible = 1e-9;  // distance after a trajectory with forecasts and its reverse
     if (!line.given("--force-tolerance")) options.action.force_tolerance = reversible;
     if (!line.given("--cg-force-tolerance")) options.action.cg_force_tolerance = reversible;
   }

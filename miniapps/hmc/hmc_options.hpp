@@ -51,8 +51,8 @@ hmc_options parse_hmc_options(int argc, const char* const* argv);
 /// Returns the text of --solvers.
 std::string describe(std::span<const factor_solver> solvers);
 
-/// Takes what trials chose when a chain was begun, for the options that leave it to trials. Throws input_error, naming
-/// the file, if it says nothing of it.
+/// Takes the choices that trials made when the chain was begun, for the options that leave them to trials. Throws
+/// input_error, naming the file, if it says nothing of it.
 void take_choices(hmc_options& options, const json_document& chain, const std::string& file);
 
 /// Returns parameters for the report.

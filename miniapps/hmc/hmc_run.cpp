@@ -33,7 +33,7 @@ namespace plaquette {
 
 namespace {
 
-/// What the trajectories and what comes after them share.
+/// The state that the trajectories share with the checks and the report after them.
 struct chain_run {
   app_run& app;
   const hmc_options& options;
@@ -102,7 +102,7 @@ constexpr double largest_dh = 50.0;  ///< of a first trajectory: none beyond it 
                   describe(better.levels)));
 }
 
-/// Makes a trajectory; none if the run is stopped in it: the links are then those of its start.
+/// Makes a trajectory; none if the run is stopped in it: the links are then the ones at its start.
 std::optional<trajectory_result> try_trajectory(chain_run& run, trajectory_judge& judge, int number) {
   judge.begin_trajectory();
   try {
@@ -185,7 +185,8 @@ void do_trajectories(chain_run& run, trajectory_judge& judge) {
   if (!is_stored(run)) store(run, run.md->links(), false);
 }
 
-/// Links that a chain goes on from are those that its last trajectory left. Throws input_error if they are others.
+/// Checks that the links from which a chain goes on are the links after its last trajectory. Throws input_error if they
+/// are others.
 void check_start(chain_run& run, const gauge_input& start) {
   const double found = run.md->measure_plaquettes().average;
   if (run.state.history.empty()) {
@@ -202,7 +203,7 @@ void check_start(chain_run& run, const gauge_input& start) {
 }
 
 /// Reads configurations of the output again, one of this run and one of an earlier run, both drawn: their plaquettes
-/// stand in the history. Those of this run must be there.
+/// stand in the history. Configurations of this run must be there.
 void check_configurations(chain_run& run) {
   const hmc_options& options = run.options;
   if (options.output.empty()) return;
@@ -229,7 +230,7 @@ void check_configurations(chain_run& run) {
   }
 }
 
-/// What the store has is what the run has.
+/// Checks that the store holds the links and the history of the run.
 void check_store(chain_run& run, const gauge_configuration& links) {
   const std::string& path = run.options.store;
   const loaded_gauge found = read_gauge(path, run.app.geometry, run.app.world, {.drifted = true});
@@ -263,7 +264,8 @@ void judge_run(chain_run& run, trajectory_judge& judge, const gauge_configuratio
   fmt::print("verdict    {:.3g} s: {}\n", judge.parts().total(), judge.parts().describe());
 }
 
-/// Says where kappa is beyond the critical one of the links of the start, or of any: 1/8 on free links, 1/4 at beta 0.
+/// Prints a remark if kappa is beyond the critical one of the links of the start, or of any: 1/8 on free links, 1/4 at
+/// beta 0.
 void print_remark_on_kappa(const hmc_options& options) {
   if (!options.action.quarks) return;
   const fermion_action& quark = options.action.quarks->action;
@@ -323,7 +325,8 @@ double bytes_of_hierarchy(double sites) {
          (3.5 * vectors * spinor + 2.5 * 9.0 * matrix * sizeof(complex<float>) / 256.0 + 8.0 * 12.0 * 0.5 * spinor);
 }
 
-/// Bytes of what lives on the device: links, those of the start, momenta, a force, leaves, operators, vectors.
+/// Returns the bytes of the state on the device: links, links of the start, momenta, a force, leaves, operators,
+/// vectors.
 /// \param gauge      of four matrices a site
 /// \param own_blocks whether A and A^-1 in double are kept twice, here and in the operator
 double bytes_on_device(const hybrid_action& action, bool displaces, double gauge, double sites, bool own_blocks) {
@@ -351,8 +354,8 @@ double bytes_on_device(const hybrid_action& action, bool displaces, double gauge
   return bytes + (action.has_multigrid() ? bytes_of_hierarchy(sites) : 0.0);
 }
 
-/// Bytes that the forces of a GPU take while they are made, a site: two matrices of eight numbers for each of six
-/// planes (gpu/gauge/passed_forces.hpp), and with rectangles five for each of three planes at a time.
+/// Returns the bytes a site that the forces of a GPU need while they are made. That is two matrices of eight numbers
+/// for each of six planes (gpu/gauge/passed_forces.hpp), and with rectangles five for each of three planes at a time.
 double bytes_of_forces(const hybrid_action& action) {
   constexpr double matrix = 8.0 * sizeof(double);
   const bool has_rectangles = action.gauge.c1 != 0.0;
@@ -369,9 +372,9 @@ run_estimate hmc_program::estimate(app_run& run) {
   const auto is_displaced = [](const md_operation& o) { return o.what == md_operation::kind::displaced_kick; };
   const bool displaces = std::ranges::any_of(options_.plan.operations, is_displaced);
   const bool on_gpu = options_.shared.device == "gpu";
-  // The judge holds the starts of trajectories on the host, and links and momenta on the device, those of a trajectory
-  // under way with them. When it judges, it has the last links, links and momenta of an end, vectors, and leaves and
-  // some matrices of the drawn sites.
+  // The judge holds the starts of trajectories on the host. On the device it holds their links and momenta, and also
+  // links and momenta of a trajectory under way. When it judges, it has the last links, links and momenta of an end,
+  // vectors, and leaves and some matrices of the drawn sites.
   const int to_make = std::max(options_.trajectories - state_.trajectories_done(), 0);
   const int kept = std::min(trajectory_judge::slots(run.geometry), to_make);
   const bool is_one_piece = options_.plan.operations.size() < 2 * trajectory_recorder::least;  // nothing is before it

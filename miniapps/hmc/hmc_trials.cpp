@@ -25,7 +25,7 @@ double price_of(precision inner, bool on_gpu) {
 }
 
 /// Returns the time of a whole cycle of multigrid as a multiple of its relaxation on the finest lattice. The number of
-/// a GPU was measured at 32^3x64; that of a CPU is a guess.
+/// a GPU was measured at 32^3x64; the number of a CPU is a guess.
 double price_of_coarse_lattices(bool on_gpu) { return on_gpu ? 2.7 : 1.6; }
 
 /// Applications of Mhat in double that a set-up of multigrid takes the time of. A trajectory makes one.
@@ -43,8 +43,8 @@ double forces_of(int term, const md_plan& plan) {
   return forces;
 }
 
-/// Returns what one force of each factor takes with this solver; infinite if it had to be made again. The first factor
-/// bears multigrid's set-up.
+/// Returns the price of one force of each factor with this solver; infinite if it had to be made again. The first
+/// factor bears multigrid's set-up.
 std::vector<double> prices_of(const factor_solver& solver, const hmc_options& options, const dynamics_maker& make) {
   hybrid_action action = options.action;
   std::ranges::fill(action.solvers, solver);

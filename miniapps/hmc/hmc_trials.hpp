@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What trials choose before the first trajectory of a chain. By counts, never by seconds: the same command chooses the
+/// Choices by trials before the first trajectory of a chain. By counts, never by seconds: the same command chooses the
 /// same on every run.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace plaquette {
 /// Makes molecular dynamics of an action on the links of the start. Collective.
 using dynamics_maker = std::function<std::unique_ptr<molecular_dynamics>(const hybrid_action&)>;
 
-/// Sets, for each factor, the solver whose forces cost least: the applications of Mhat times what one takes in the
+/// Sets, for each factor, the solver whose forces cost least: the applications of Mhat times the price of one in the
 /// precision of the iteration. Prints and reports the choice. Collective.
 void choose_solvers(app_run& run, hmc_options& options, const dynamics_maker& make);
 

@@ -19,7 +19,7 @@ constexpr double plaquettes = of(3.3e-3), rectangles = of(4.7e-3), gather = of(4
                  determinant = of(1e-3), exponential = of(1e-3), operators = of(3.9e-3);
 }  // namespace flops_a_site
 
-/// What stands around the iterations of a system: heat bath or force, residuals in double. In vectors of double.
+/// The work around the iterations of a system: heat bath or force, residuals in double. In vectors of double.
 constexpr double vectors_around_a_system = 200.0;
 
 /// Of CG for W W^+, fitted on an H200 in half precision.
@@ -61,7 +61,7 @@ trajectory_times times_of_trajectory(const hmc_options& options, const lattice_g
   const auto levels = static_cast<int>(options.plan.levels.size());
   const std::vector<int> forces = forces_of(options.plan.operations, levels);
   const double sites = static_cast<double>(geometry.local_volume());
-  const double peak = machine.fma_double * machine.share_of("forces");  // of what an H200 reaches of its own
+  const double peak = machine.fma_double * machine.share_of("forces");  // efficiency, as a multiple of an H200's
   trajectory_times times;
   for (int k = 0; k < levels; ++k)
     times.forces += forces[static_cast<std::size_t>(k)] * sites / peak *

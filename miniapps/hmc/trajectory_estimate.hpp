@@ -24,7 +24,7 @@ struct trajectory_times {
 ///                  fitted to 275, 160, 65 and 49 at mu = 0.1, 0.2, 0.5 and 0.7 (32^3x64, beta 5.3, validation/results)
 double iterations_of_system(double lightest, double mu);
 
-/// Returns the seconds of a trajectory. Iterations are those of iterations_of_system with
+/// Returns the seconds of a trajectory. The iterations come from iterations_of_system with
 /// `options.expected_iterations`, and krylov_clock times them. Forces and moves of links are bound by products of 3x3
 /// matrices. They take a number of flops a site, measured on an H200, at the machine's peak.
 trajectory_times times_of_trajectory(const hmc_options& options, const lattice_geometry& geometry,

@@ -244,7 +244,8 @@ void judgement::judge_piece(bool goes_back) {
     });
     add("links after the way back", distance(at_sites(md_matrices::links), before), force_tolerance());
   }
-  // Solves begin with what they had in the run, but for forecasts and the vectors of a hierarchy that was renewed.
+  // Solves begin with the same start vectors as in the run, but for forecasts and the vectors of a hierarchy that was
+  // renewed.
   const double tolerance = action_.forecasts > 0 || piece.renewals > 0 ? force_tolerance() : 1e-12;
   state_.put_back(*piece.after);
   double off = distance(links, at_sites(md_matrices::links));
@@ -278,7 +279,7 @@ void judgement::judge_end() {
   add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_.dh),
       1e3 * roundoff * scale + 1e-9 + of_solutions);
   gauge_configuration end = parts_("links of the end", [&] { return state_.links(); });
-  exchange_ghosts(end, run_.world);  // those of the device may be stale
+  exchange_ghosts(end, run_.world);  // the device's ghosts may be stale
   if (kept_.accepted)
     add("links of the drawn trajectory, made again",
         std::abs(cpu::measure_plaquettes(end, run_.world).average - kept_.plaquette), 1e-12);

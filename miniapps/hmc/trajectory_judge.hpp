@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Trajectories that are drawn after they were made, judged by the textbook: H at both ends, a drawn piece of the way
-/// made again and back, forces. Where the time allows it, whole trajectories are made again.
+/// made again and back, forces. If the time allows it, whole trajectories are made again.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace plaquette {
 /// Seconds by name, in the order of their first use.
 class part_seconds {
  public:
-  /// Adds the seconds of some work, and returns what it returns.
+  /// Adds the seconds of some work, and returns its result.
   template <class Work>
   auto operator()(const std::string& name, Work&& work) {
     const addition at_end{*this, name};
@@ -78,7 +78,7 @@ class trajectory_judge {
 
   /// Seconds of the verdict by part.
   part_seconds& parts() { return parts_; }
-  /// Returns what was judged in this run, for the report.
+  /// Returns the list of the judged trajectories and pieces of this run, for the report.
   json_document judged(int first) const;
   /// Returns the same as a sentence.
   std::string describe_judged(int first) const;

@@ -41,7 +41,7 @@ void trajectory_recorder::note_trajectory(const molecular_dynamics& state, std::
                         .accepted = accepted,
                         .start = state.links_of_start()};
   taken.renewals = state.work_of_hierarchy().renewals;
-  exchange_ghosts(taken.start, world_);  // those of the device may be stale
+  exchange_ghosts(taken.start, world_);  // the device's ghosts may be stale
   if (!accepted) taken.distance_after_rejection = cpu::rms_distance(state.links(), taken.start, world_);
   std::swap(taken.end, boundary_);
   std::swap(taken.piece, piece_);

@@ -22,7 +22,7 @@ struct kept_piece {
   int renewals = 0;                         ///< of multigrid's vectors until its end
 };
 
-/// What is kept of a trajectory. The states stay on the device.
+/// The record of one trajectory. The states stay on the device.
 struct kept_trajectory {
   std::uint64_t number = 0;  ///< of its random numbers
   double dh = 0.0, plaquette = 0.0, seconds = 0.0;
@@ -31,7 +31,7 @@ struct kept_trajectory {
   std::unique_ptr<md_state> end{};  ///< before the accept step
   kept_piece piece{};
   int renewals = 0;                                  ///< of multigrid's vectors until the end
-  std::optional<double> distance_after_rejection{};  ///< of the links that were put back from those of the start
+  std::optional<double> distance_after_rejection{};  ///< of the restored links from the links of the start
 };
 
 /// Keeps up to `slots` trajectories of all that are made, each with the same chance, and a piece of each.

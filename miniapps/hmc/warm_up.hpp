@@ -16,7 +16,7 @@ struct warm_up_record {
   double kappa = 0.0, dh = 0.0, plaquette = 0.0, seconds = 0.0;
 };
 
-/// Links after a warm-up, what its trajectories told, and the plaquette before it.
+/// Links after a warm-up, the records of its trajectories, and the plaquette before it.
 struct warmed_links {
   gauge_configuration links;
   std::vector<warm_up_record> records;
