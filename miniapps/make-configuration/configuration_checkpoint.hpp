@@ -34,8 +34,8 @@ void write_configuration_checkpoint(const std::string& path, const gauge_configu
                                     const configuration_progress& progress, const json_document& parameters,
                                     const communicator& world);
 
-/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint, or of
-/// a run that is not the one of these parameters or was to end before. Not collective.
+/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, if it is no checkpoint, or of a
+/// run that is not the one of these parameters or was to end before. Not collective.
 configuration_progress read_configuration_progress(const std::string& path, const configuration_options& options);
 
 /// Returns what two runs must have in common for one to continue the other: everything that the links depend on.

@@ -30,23 +30,23 @@ namespace plaquette {
 
 namespace {
 
-/// A link was put back into SU(3) when it was last updated. What is left are the roundings of the two normalisations,
-/// of the third row, and of the products that U U^+ - 1 and det U are computed with.
+/// A link was put back into SU(3) when it was last updated. Its remaining distance comes from the roundings of the two
+/// normalisations, of the third row, and of the products in U U^+ - 1 and det U.
 constexpr double su3_tolerance = 32.0 * 0x1p-53;
 
 /// Bounds how far storing the links moves the average plaquette. An element of a link errs by 0.4 u (standard
 /// deviation), u their rounding. A link moves the average by 0.1 u / sites, and all of them by 0.2 u / sqrt(sites).
-/// Where third rows are computed it is twice that. The bound is five standard deviations. Links that no sweep has
-/// updated may all be the same, and err alike: then the bound is that of one plaquette, 12 u. The plaquette that was
-/// kept may be the GPU's, whose sum has another order.
+/// If third rows are computed it is twice that. The bound is five standard deviations. Links that no sweep has updated
+/// may all be the same, and err alike: then the bound is the error of one plaquette, 12 u. The plaquette that was kept
+/// may be the GPU's, whose sum has another order.
 double stored_plaquette_tolerance(const configuration_options& options, const extents& lattice, bool updated) {
   const double u = options.precision_bits == 32 ? 0x1p-24 : options.two_row ? 0x1p-53 : 0.0;
   const double sites = static_cast<double>(volume(lattice));
   return (updated ? (options.two_row ? 2.0 : 1.0) / std::sqrt(sites) : 12.0) * u + sum_rounding(lattice);
 }
 
-/// The largest difference of an element of a link in a file to what was to be stored of it; the third row, where it is
-/// computed, by another bound. Collective.
+/// Returns the largest difference between an element of a link in a file and the number to be stored. A third row that
+/// is computed has another bound. Collective.
 double largest_difference(const gauge_configuration& written, const gauge_configuration& found,
                           const configuration_options& options, const communicator& world) {
   const int rows = options.two_row ? colours - 1 : colours;
@@ -67,7 +67,7 @@ double largest_difference(const gauge_configuration& written, const gauge_config
   return worst[0];
 }
 
-/// What the sweeps and what comes after them share.
+/// The state that the sweeps share with the checks and the report after them.
 struct run_state {
   app_run& app;
   const configuration_options& options;
@@ -76,7 +76,7 @@ struct run_state {
   int checkpoint_at = -1;         ///< combined sweeps done at the last checkpoint
 
   bool has_checkpoint() const { return !options.checkpoint.empty(); }
-  /// A stopped run's links are in its checkpoint, where it has one, and its output is still to come.
+  /// The links of a stopped run are in its checkpoint, if it has one, and its output is still to come.
   bool writes_output() const { return !options.output.empty() && !(has_checkpoint() && app.control.stopped()); }
   existing_file if_there(const std::string& path) const {
     return app.replaces(path) ? existing_file::replace : existing_file::keep;
@@ -97,7 +97,7 @@ double memory_needed(const configuration_options& options, const lattice_geometr
   return 1.15 * field * (keeps ? 3.0 : 2.0) + (writes ? piece : 0.0);
 }
 
-/// Links without ghosts, and what the runtime takes.
+/// Returns the bytes of links without ghosts, and of the runtime.
 double gpu_memory_needed(const lattice_geometry& geometry) {
   constexpr double runtime = 0x1p29;
   return 1.05 * static_cast<double>(geometry.local_volume()) * sizeof(site_links) + runtime;
@@ -115,7 +115,7 @@ void measure(run_state& run, link_field& links) {
 void write_checkpoint(run_state& run, link_field& links, bool is_finished) {
   enter_stage("writing the checkpoint");
   configuration_progress kept = run.done;
-  // What a run that ends before its last line may leave, or one before it has left.
+  // A run that ends before its last line may leave these files, or an earlier run has left them.
   kept.unfinished_files = is_finished
                               ? std::vector<std::string>{}
                               : absolute_paths({run.options.output, run.options.history, run.options.shared.json});
@@ -197,7 +197,7 @@ void write_configuration(const run_state& run, const gauge_configuration& links)
   (options.ildg ? write_ildg : write_nersc)(options.output, links, run.app.world, how);
 }
 
-/// The file must hold what was to be written: read again, it passes its own checks, and has the same links and
+/// Checks that the file holds the links of the run: read again, it passes its own checks, and has the same links and
 /// plaquette.
 void check_written(run_state& run, const gauge_configuration& links, bool updated) {
   const loaded_gauge loaded = read_gauge(run.options.output, run.app.geometry, run.app.world);

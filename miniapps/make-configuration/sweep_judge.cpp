@@ -27,8 +27,8 @@ double differing_links(const gauge_configuration& a, const gauge_configuration& 
   })[0];
 }
 
-/// Logarithm, exponential and cosine of a GPU differ in the last places, and a sweep enlarges what differs by ten or so
-/// (validation/gpu-vs-cpu/gauge/heatbath_test.cpp). Links that were not updated differ by 1.
+/// Logarithm, exponential and cosine of a GPU differ in the last places, and a sweep enlarges such a difference by ten
+/// or so (validation/gpu-vs-cpu/gauge/heatbath_test.cpp). Links that were not updated differ by 1.
 double tolerance_on_gpu(const sweep_plan& plan) {
   return std::min(1e-2, 16.0 * 0x1p-53 * std::pow(10.0, plan.heatbath + plan.overrelaxation));
 }

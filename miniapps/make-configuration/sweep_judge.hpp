@@ -29,7 +29,7 @@ class sweep_judge {
   /// Makes the sweep again and compares. Collective.
   /// \param number  of the sweep
   void judge(const gauge_configuration& after, std::uint64_t number);
-  /// Adds the check, where sweeps were judged.
+  /// Adds the check, if sweeps were judged.
   void add_check(verification& checks) const;
 
  private:
