@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// plaquette-inspect: says what a file holds, by its content, and judges it: configurations, meshes, setups, modes,
-/// propagators, checkpoints. ./plaquette inspect takes reports too.
+/// plaquette-inspect: finds out by its content whether a file is a configuration, a mesh, a setup, modes, a propagator
+/// or a checkpoint, and judges it. ./plaquette inspect takes reports too.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -137,8 +137,8 @@ exit_status inspect_gauge(const std::string& path, const choices& chosen, const 
   return status;
 }
 
-/// 1 for a regular tetrahedron or triangle, 0 for a flat one: volume over that of a regular one with the same mean
-/// square of the edges.
+/// Returns 1 for a regular tetrahedron or triangle, 0 for a flat one: its volume over the volume of a regular one with
+/// the same mean square of the edges.
 double quality(const simplex_mesh& mesh, std::int64_t element) {
   const auto& corners = mesh.elements[static_cast<std::size_t>(element)];
   double squares = 0.0;
@@ -165,7 +165,7 @@ void print_groups(const simplex_mesh& mesh, const char* word, const std::map<int
   }
 }
 
-/// Prints the stable time step of each order, where waves have speed 1.
+/// Prints the stable time step of each order, if waves have speed 1.
 void print_steps(const simplex_mesh& mesh) {
   dg_problem problem;
   problem.media.assign(std::max<std::size_t>(1, mesh.material_tags.size()), medium{});
@@ -251,7 +251,7 @@ exit_status inspect_hdf5(const std::string& path, const communicator& world) {
 
 constexpr std::string_view lime_magic{"\x45\x67\x89\xab", 4};
 
-/// The record of a checkpoint of make-configuration; null where the file has none.
+/// The record of a checkpoint of make-configuration; null if the file has none.
 json_document state_in_lime(const std::string& path) {
   const file_source source(path);
   for (const lime_record& record : lime_records(source)) {
