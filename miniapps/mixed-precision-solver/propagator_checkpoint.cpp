@@ -12,7 +12,7 @@ namespace plaquette {
 
 namespace {
 
-/// What a solution depends on: everything the program was told, but for the ways to compute the same.
+/// Returns the parameters on which a solution depends: all of them, except the ways to compute the same.
 json_document problem_of(const solver_options& options, const lattice_geometry& geometry) {
   json_document problem = parameters_of(options, geometry);
   for (const char* key : {"command", "size", "grid", "repeat", "batch", "overlap", "halo", "wait", "stall_timeout",

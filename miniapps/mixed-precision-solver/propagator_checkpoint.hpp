@@ -14,11 +14,11 @@
 
 namespace plaquette {
 
-/// Which files stopped runs wrote that left this checkpoint, the last or those before it; none where there is no such
-/// file. Throws input_error, naming the file, where it is no checkpoint. Not collective.
+/// Returns the files that stopped runs wrote which left this checkpoint, the last run or earlier ones; an empty list if
+/// there is no such file. Throws input_error, naming the file, if it is no checkpoint. Not collective.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
 
-/// What a run of these options writes beside its checkpoint.
+/// Returns the files that a run of these options writes in addition to its checkpoint.
 std::vector<std::string> files_of_run(const solver_options& options);
 
 /// A file of solved columns. Members are collective.
@@ -28,8 +28,8 @@ class propagator_checkpoint {
   propagator_checkpoint(const solver_options& options, const lattice_geometry& geometry, double plaquette,
                         const communicator& world);
 
-  /// Takes over what the file holds, if there is one: columns, what is known of them, seconds and flops spent, and the
-  /// tolerance on true residuals that they were held to. Throws input_error where it belongs to another problem.
+  /// Takes over the columns of the file, if there is one, with their results, the seconds and flops spent, and the
+  /// tolerance for their true residuals. Throws input_error if it belongs to another problem.
   void load(propagator_result& result) const;
 
   /// Keeps the columns of `result` that are solved. Throws output_error.

@@ -86,7 +86,7 @@ std::vector<std::vector<int>> batches_to_solve(const std::vector<bool>& kept, in
   return batches;
 }
 
-/// What a solve gave for a column, and shall give again.
+/// The iterations and the residual of a column. A solve from the same source must give the same again.
 struct outcome {
   int iterations;
   double residual;
@@ -123,7 +123,7 @@ std::vector<double> propagator_result::worst_history() const {
 
 namespace {
 
-/// The reference residuals of columns from `first` on, and what they are held to.
+/// Computes the reference residuals of columns from `first` on, and the tolerance of each.
 void judge_some(std::span<column_result> results, int first, std::span<spinor_configuration> x,
                 const source_description& source, const fermion_action& action, double tolerance, double roundoff,
                 const gauge_configuration& links, const communicator& world, const gauge_configuration* source_links) {
@@ -191,7 +191,7 @@ bit_sum sum_of_columns(const propagator& columns) {
 
 namespace {
 
-/// What a propagator is solved from, and how the run is watched.
+/// The solver, the links and the options of a propagator, and the control of the run.
 struct solve_setting {
   const timed_solver& on;
   const solver_options& options;
@@ -207,8 +207,8 @@ struct solve_setting {
 
 double gflops_of(const timed_solve& solve) { return solve.seconds > 0.0 ? 1e-9 * solve.flops / solve.seconds : 0.0; }
 
-/// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time where each few are
-/// to be kept.
+/// One solve of every column that `result` does not hold yet: all as one batch, or a few at a time if each few are to
+/// be kept.
 void solve_columns(propagator_result& result, const solve_setting& run, const schur_parameters& parameters) {
   enter_stage("the solve");
   const int most = run.options.batch_size(),
@@ -243,13 +243,13 @@ void solve_columns(propagator_result& result, const solve_setting& run, const sc
   }
 }
 
-/// What the reference says of a solve.
+/// Computes the reference residuals of the solutions.
 void judge_result(propagator_result& result, const solve_setting& run) {
   enter_stage("the check of the solutions");
   run.progress.begin("check of the solutions");
   run.progress.update(-1.0);
   const stopwatch watch;
-  // A run that has been stopped says what it has in about a second.
+  // A stopped run reports its results within about a second.
   constexpr double seconds_after_a_stop = 1.0;
   const auto has_no_time = [&] {
     const bool was_stopped = run.control.stopped();
@@ -264,8 +264,8 @@ void judge_result(propagator_result& result, const solve_setting& run) {
   result.reference_seconds = watch.seconds();
 }
 
-/// True where the recurrence met the tolerance in every column and the true residual stayed above it in some: rounding
-/// errors have added up, and a solve for the correction takes them away.
+/// Returns true if the recurrence met the tolerance in every column and the true residual stayed above it in some.
+/// Rounding errors have added up, and a solve for the correction takes them away.
 bool needs_corrections(const propagator_result& result, const solver_options& options) {
   return !result.solved() && std::ranges::all_of(result.results, [&](const column_result& c) {
     return c.solved() || (c.iterated <= options.tolerance() && c.status == solve_status::converged);
@@ -278,8 +278,8 @@ struct timed_source {
   complex<double> phase;
 };
 
-/// What the reference says of a timed solution, whose phase is taken away again, and whether it is the one that was
-/// read on the clock.
+/// Judges a timed solution, whose phase is taken away again, by the reference, and compares its norm with the norm that
+/// was read before the clock stopped.
 void judge_timed(propagator_result& result, const solve_setting& run, int column, int place, const timed_solve& solve,
                  const timed_source& from) {
   spinor_configuration x(run.links.geometry());
@@ -298,8 +298,7 @@ void judge_timed(propagator_result& result, const solve_setting& run, int column
 }
 
 /// Judges a drawn column of every timed solve, and all columns of drawn ones. The draws are made after the solve: solve
-/// number n is drawn with a chance of 1/n, so that each is the last of those that are judged whole with the same
-/// chance.
+/// number n is drawn with a chance of 1/n. So each solve has the same chance to be the last one that is judged whole.
 void judge_drawn(propagator_result& result, const solve_setting& run, const std::vector<int>& columns, int index,
                  const timed_solve& solve, const timed_source& from) {
   const bool is_drawn = draw_by_clock(static_cast<std::uint64_t>(index) + 1, run.world) == 0;
@@ -308,7 +307,7 @@ void judge_drawn(propagator_result& result, const solve_setting& run, const std:
     if (is_drawn || place == drawn) judge_timed(result, run, columns[place], static_cast<int>(place), solve, from);
 }
 
-/// Number `index` of the timed solves, of all batches, from sources at a place of their own; false where the run was
+/// Number `index` of the timed solves, of all batches, from sources at a place of their own; false if the run was
 /// stopped before its end.
 bool time_a_solve(propagator_result& result, std::vector<solved_batch>& batches, int index, const solve_setting& run,
                   const schur_parameters& parameters) {
@@ -381,7 +380,7 @@ void time_solves(propagator_result& result, const solve_setting& run, const schu
   }
 }
 
-/// Correlators of the device, and what they were made of.
+/// Computes correlators on the device, and the sums of the solutions that they were made of.
 void contract_on_device(propagator_result& result, const propagator_solver& solver) {
   result.correlators = solver.correlators();
   if (!result.correlators) return;

@@ -50,7 +50,7 @@ std::string name_of_operator(bool inner, bool dagger) {
   return std::string(dagger ? "adjoint " : "") + (inner ? "inner operator" : "operator");
 }
 
-/// Visits M and M^+ of the residual, and those of the Krylov space where they are others: visit(inner, dagger).
+/// Visits M and M^+ of the residual, and then of the Krylov space if it has other operators: visit(inner, dagger).
 template <class Visit>
 void for_each_operator(const solver_options& options, const std::function<void()>& begin_each, Visit&& visit) {
   const bool has_inner = options.inner != options.outer || options.inner_links != options.links;

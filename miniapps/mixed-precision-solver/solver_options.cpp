@@ -14,7 +14,7 @@ namespace plaquette {
 
 namespace {
 
-/// A problem that is no official class: what --size sets where an option of its own does not.
+/// A problem that is no official class: the values that --size sets unless an option of its own does.
 struct problem {
   const char* name;
   extents lattice;
@@ -22,8 +22,8 @@ struct problem {
   double mass, csw;
 };
 
-/// Thermalised fields where they are made in seconds; weak fields, as in the paper's benchmarks, where the heat bath
-/// would take longer than the solve. csw is the non-perturbative value at beta = 6.0.
+/// Thermalised fields if they are made in seconds. Weak fields, as in the paper's benchmarks, if the heat bath would
+/// take longer than the solve. The csw is the non-perturbative value at beta = 6.0.
 constexpr std::array<problem, 3> ladder{{{"small", {8, 8, 8, 16}, "heatbath:6.0:40", -0.15, 1.769},
                                          {"reference", {16, 16, 16, 32}, "weak:0.2", 0.01, 1.0},
                                          {"target", {32, 32, 32, 64}, "weak:0.2", 0.01, 1.0}}};
@@ -35,7 +35,7 @@ constexpr double least_tolerance_single = 5e-8, least_tolerance_pairs = 1e-13, l
 constexpr std::initializer_list<std::pair<const char*, reconstruct>> links_of_reals{
     {"18", reconstruct::none}, {"12", reconstruct::twelve}, {"8", reconstruct::eight}};
 
-/// What options say together, until all are read.
+/// Values of options that depend on each other, until all are read.
 struct raw_options {
   std::string precision = "double", solution;
   double delta = 0.0;
@@ -275,7 +275,7 @@ solver_options parse_solver_options(int argc, const char* const* argv) {
   if (options.run_class) take_problem(options.shared, *options.run_class, line);
   if (options.run_class && options.expected_iterations == 0)
     options.expected_iterations = options.run_class->expected_iterations;
-  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than the size names
   require_sense(options);
   return options;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the mixed-precision-solver is told on its command line.
+/// Options of the mixed-precision-solver's command line.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ namespace plaquette {
 
 struct solver_options {
   shared_options shared;
-  std::string size;                         ///< of the ladder; empty where none was named
-  std::optional<official_class> run_class;  ///< where that is an official one
+  std::string size;                         ///< of the ladder; empty if none was named
+  std::optional<official_class> run_class;  ///< if `size` names one
 
   source_description source;
   solver_kind solver = solver_kind::automatic;
@@ -50,7 +50,7 @@ struct solver_options {
   double tolerance() const { return shared.tolerance > 0.0 ? shared.tolerance : default_tolerance; }
   /// Right-hand sides that are solved at once.
   int batch_size() const { return batch > 0 ? batch : shared.rhs; }
-  /// Returns what the solver of the libraries is told of these.
+  /// Returns the settings of the libraries' solver.
   propagator_settings solver_settings() const;
   /// See propagator_settings.
   bool plain() const { return solver_settings().plain(); }
@@ -59,7 +59,7 @@ struct solver_options {
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 solver_options parse_solver_options(int argc, const char* const* argv);
 
-/// "reliable updates", "defect correction", "none" where the solver makes no residual anew.
+/// Returns "reliable updates", "defect correction", "none" if the solver recomputes no residual.
 std::string scheme_text(const solver_options& options);
 
 /// "symmetric", "asymmetric"

@@ -35,7 +35,7 @@ namespace plaquette {
 
 namespace {
 
-/// Flop/s of a solve may exceed those of its operators by this: both are measured.
+/// The flop/s of a solve may exceed its operators' by this factor: both are measured.
 constexpr double most_of_operator = 1.15;
 
 /// Returns a handle on links that the run keeps.
@@ -43,7 +43,7 @@ std::shared_ptr<const gauge_configuration> kept(const gauge_configuration& links
   return {std::shared_ptr<void>(), &links};
 }
 
-/// --check: the operators of the device against the textbook's, and those of a GPU against the CPU's.
+/// --check: compares the operators of the device with the textbook's, and the operators of a GPU with the CPU's.
 void check_solver(app_run& run, const solver_options& options, propagator_solver& solver, const gauge_input& gauge) {
   const auto applied_by = [&run](propagator_solver& by) -> applied_operators {
     return [&](bool inner, bool dagger) {
@@ -104,9 +104,10 @@ void add_correlators(app_run& run, const propagator& columns, const bit_sum& jud
   note_correlators(run, correlators_of(columns, run.world), columns, judged, source);
 }
 
-/// Those of the device, where it makes them, held to those of the columns that were judged. A time's values are sums of
-/// terms, the same ones on both sides, each of which is rounded some tens of times (at most 128 u); they are summed
-/// over the sites in two orders. Terms of the rho have both signs, and none is larger than the pion's.
+/// Adds the correlators of the device, if it computes them, and compares them with correlators of the columns that were
+/// judged. A time's values are sums of terms, the same ones on both sides, each of which is rounded some tens of times
+/// (at most 128 u). They are summed over the sites in two orders. Terms of the rho have both signs, and none is larger
+/// than the pion's.
 void add_correlators(app_run& run, const solver_options& options, const propagator_result& solved) {
   if (!solved.correlators) return add_correlators(run, solved.columns, solved.judged, options.source);
   enter_stage("the correlators");
@@ -140,7 +141,7 @@ void check_timed_operator(app_run& run, const solver_options& options, const gau
                         scaling::tolerance_of(c, gauge.distance_from_su3).norm);
 }
 
-/// The most that an operator's figures show, in Gflop/s of their fastest samples; 0 where it has none.
+/// Returns the highest speed in an operator's figures, in Gflop/s of their fastest samples; 0 if it has none.
 double best_of(const std::vector<operator_figure>& figures, precision numbers, reconstruct links) {
   double best = 0.0;
   for (const operator_figure& f : figures)
@@ -149,7 +150,7 @@ double best_of(const std::vector<operator_figure>& figures, precision numbers, r
   return best;
 }
 
-/// Gflop/s of the solve's operators, each as often as the solve applies it; NaN where one has not been measured.
+/// Returns Gflop/s of the solve's operators, each as often as the solve applies it; NaN if one has not been measured.
 double gflops_of_operators(const std::vector<operator_figure>& figures, const propagator_result& solved,
                            const solver_options& options) {
   const auto inner = static_cast<double>(solved.inner_applications),
@@ -168,8 +169,8 @@ bool is_disturbed(const std::vector<operator_figure>& figures, precision numbers
   return !medians.empty() && best_of(figures, numbers, links) > disturbed * statistics(medians).median;
 }
 
-/// A solve does all that its operators do, and more. Other work on a host slows what they are measured with: if a solve
-/// seems to be faster, they are measured again, for a while if samples differ. `all` gets every measurement.
+/// A solve does all that its operators do, and more. Other work on a host slows the measurement of the operators: if a
+/// solve seems to be faster, they are measured again, for a while if samples differ. `all` gets every measurement.
 void check_rate_of_solves(app_run& run, const solver_options& options, const propagator_result& solved,
                           std::vector<operator_figure> all,
                           const std::function<std::vector<operator_figure>()>& measure_again) {
@@ -271,7 +272,7 @@ exit_status finish(app_run& run, exit_status status) {
   return run.finish(status);
 }
 
-/// The links that smear a Gaussian source, where they are not those of the operator; else null.
+/// Returns the links that smear a Gaussian source, if the operator has others; else null.
 const gauge_configuration* source_links_of(const source_description& source, const gauge_input& gauge) {
   return source.thin_links && gauge.thin_links ? &*gauge.thin_links : nullptr;
 }
@@ -323,7 +324,7 @@ exit_status status_of_unsolved(const app_run& run, const solver_options& options
 }
 
 /// Writes the propagator if it is requested and whole. A column that was stopped in its solve may meet the tolerance,
-/// but by other bits than those of the whole solve.
+/// but by other bits than the whole solve's.
 void write_if_whole(app_run& run, const solver_options& options, const propagator_result& solved,
                     const gauge_input& gauge) {
   if (options.write_propagator.empty()) return;
@@ -362,7 +363,8 @@ exit_status run_solve(app_run& run, const solver_options& options, const gauge_i
   propagator_result solved;
   const exit_status status = solve_and_report(run, options, gauge, solved);
   if (options.checkpoint.empty()) return status;
-  // The run may have been stopped after its last column was kept, or have ended what others had left unfinished.
+  // The run may have been stopped after its last column was kept, or have written files that earlier runs left
+  // unfinished.
   const auto left = run.control.stopped() ? files_of_run(options) : std::vector<std::string>{};
   if (left != solved.unfinished_files) {
     enter_stage("writing the checkpoint");
@@ -373,7 +375,7 @@ exit_status run_solve(app_run& run, const solver_options& options, const gauge_i
 }
 
 /// A GPU that has no memory for all right-hand sides at once solves them in batches, of one size on all ranks, unless
-/// --batch asks for one.
+/// --batch sets one.
 void fit_batch(app_run& run, solver_options& options) {
   if (!run.gpu || options.batch > 0 || !options.read_propagator.empty()) return;
   const double free_bytes = run.device->free_bytes() / run.device->facts().ranks_sharing;
@@ -401,7 +403,7 @@ exit_status run_read(app_run& run, const solver_options& options, const gauge_in
                         std::abs(gauge.plaquette.average - loaded.facts.plaquette),
                         sum_rounding(run.geometry.global()));
   require_source_on(loaded.facts.source, run.geometry.global());
-  solver_options stored = options;  // what was solved stands in the file
+  solver_options stored = options;  // the file says which problem was solved
   stored.shared.action = loaded.facts.action;
   stored.source = loaded.facts.source;
   stored.shared.tolerance = loaded.facts.tolerance;

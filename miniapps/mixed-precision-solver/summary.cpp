@@ -98,7 +98,7 @@ void print_columns(const std::vector<column_result>& columns) {
 
 namespace {
 
-/// Where several batches were timed: how they spread.
+/// If several batches were timed: how they spread.
 void print_batches(const json_document& batches) {
   if (batches.size() < 2) return;
   const auto by_rate = [](const json_document& a, const json_document& b) {

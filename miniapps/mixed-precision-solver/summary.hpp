@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a person reads on stdout. All of it for the one rank that talks.
+/// Prints a run for a person on stdout. All of it for the one rank that talks.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 namespace plaquette {
 
 void print_problem(const solver_options& options, const lattice_geometry& geometry);
-/// What --dryrun says of the work, beside the memory (run_estimate::lines).
+/// Returns the lines of --dryrun on the work, in addition to the memory (run_estimate::lines).
 std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work);
 /// Returns what --dryrun says of the time on a machine that is known.
 std::string text_of_seconds(const solver_options& options, const solve_times& times);

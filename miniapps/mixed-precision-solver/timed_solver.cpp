@@ -23,7 +23,7 @@ bool is_cut(const lattice_geometry& geometry) {
   return std::ranges::any_of(geometry.grid(), [](int ranks) { return ranks > 1; });
 }
 
-/// Clocks are those of this rank's GPU; energy is that of all, where all tell it.
+/// Clocks are read from this rank's GPU; the energy is the sum of all GPUs, if all report it.
 json_document of_all_gpus(const gpu_window& window, const communicator& comm) {
   json_document seen = to_json(window);
   std::array<double, 2> sums{window.energy_joule.value_or(0.0), window.energy_joule ? 1.0 : 0.0};
@@ -55,7 +55,7 @@ scaling::weighed_sums sums_of(const operator_trial& a, const lattice_geometry& g
   return sums;
 }
 
-/// What the halo costs is measured together with an operator where there is one, on GPUs.
+/// Returns whether the cost of the halo is measured together with an operator: on GPUs, if the lattice is cut.
 bool measures_halo(const timed_solver& on, const operator_trial& a) {
   return a.has_halo_settings() && on.gpu && is_cut(on.device.geometry());
 }

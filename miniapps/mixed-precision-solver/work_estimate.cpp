@@ -22,7 +22,7 @@ double padded_volume(const lattice_geometry& geometry) {
   return sites;
 }
 
-/// Even-site batches that a solver keeps beside source and solution.
+/// Even-site batches that a solver keeps in addition to source and solution.
 int solver_vectors(const solver_options& options) {
   switch (options.solver) {
     case solver_kind::cgne:
@@ -45,15 +45,15 @@ int solver_vectors(const solver_options& options) {
 
 /// Batches on the full lattice through a Schur solve: source, solution, residual.
 constexpr int full_batches = 3;
-/// Batches on the full lattice before and after the Krylov solver, which are gone while it works: a correction, its
-/// residual, the image of the operator, and half a one that the operator works in.
+/// Batches on the full lattice before and after the Krylov solver, which are freed while it works. They are a
+/// correction, its residual, the image of the operator, and half a batch as the operator's workspace.
 constexpr double passing_batches = 3.5;
 /// Even-site batches around the Krylov solver: source and solution.
 constexpr int even_batches = 2;
-/// Even-site batches of an update: the iterated solution; of the columns that are updated the image of the operator and
-/// the residual; and what the operator works in.
+/// Even-site batches of an update: the iterated solution; of the updated columns the image of the operator and the
+/// residual; and the operator's workspace.
 constexpr int update_batches = 4;
-/// The same in the precision of the Krylov space: the correction, and what the update finds.
+/// The same in the precision of the Krylov space: the correction, and the new residual.
 constexpr int inner_update_batches = 2;
 /// Even-site batches that the inner operator works in.
 constexpr int scratch_batches = 2;
@@ -100,10 +100,10 @@ double bytes_of_operators(const solver_options& options, double local_sites) {
          (two ? operator_bytes(local_sites, clover, options.inner, options.inner_links) : 0.0);
 }
 
-/// On the GPU all columns of a batch are iterated at once. What frees its memory leaves it to fields of the same size:
-/// an eighth more covers what does not fit. Then there are the links of the configuration, the arrays by which the
-/// bandwidth is measured, and those of the runtime. While operators are made, before there are vectors, blocks of the
-/// clover term are there in double.
+/// On the GPU all columns of a batch are iterated at once. Freed memory is kept for fields of the same size: an eighth
+/// more covers fields of other sizes. Then there are the links of the configuration, the arrays by which the bandwidth
+/// is measured, and the memory of the runtime. While operators are made, before there are vectors, blocks of the clover
+/// term are there in double.
 double bytes_on_gpu(const solver_options& options, double local_sites, int columns) {
   constexpr double held = 1.125, copy_and_runtime = 0x1p30 + 0x1p29;
   const double clover_on_the_way = options.shared.action.has_clover() ? 72.0 * sizeof(double) : 0.0;
@@ -129,7 +129,7 @@ work_estimate estimate_work(const solver_options& options, const lattice_geometr
   const auto local = static_cast<double>(geometry.local_volume());
   work_estimate work;
   work.program_bytes = peak_memory();
-  // The propagator, a copy of it where it is written in another basis, and four fields for its checks.
+  // The propagator, a copy of it if it is written in another basis, and four fields for its checks.
   const bool copied = !options.write_propagator.empty() && options.basis != gamma_basis::degrand_rossi;
   const double spinor_fields = columns * (copied ? 2.0 : 1.0) + 4.0;
   const int sets_of_links = options.shared.keep_thin_links && options.shared.stout.steps > 0 ? 2 : 1;
