@@ -38,13 +38,14 @@ bool is_below_critical(const low_mode& m, const std::vector<low_mode>& modes) {
   return has_wrong_chirality(m) && std::abs(m.value) <= between_branches * std::abs(m.chirality) && sum < 0.0;
 }
 
-/// A mode whose lambda goes straight through zero as the mass rises: that of a real mode of M.
+/// Returns whether lambda goes straight through zero as the mass rises, as it does for a real mode of M.
 bool is_real_mode(const low_mode& m) { return std::abs(m.chirality) > 0.5; }
 
 }  // namespace
 
 std::string why_exceptional(const std::vector<low_mode>& modes) {
-  // Modes of free massless quarks, which are zero, come out as 1e-6. Those of light quarks are 1e-3 and more.
+  // Modes of free massless quarks, which are zero, come out as 1e-6. The lowest modes of light quarks are 1e-3 and
+  // more.
   constexpr double zero_to_rounding = 1e-5;
   if (!modes.empty() && modes.front().gain() < zero_to_rounding)
     return fmt::format("M is singular: a mode of gamma_5 M is {:.1e}, which is zero to rounding", modes.front().gain());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the lowest modes of gamma_5 M say: whether the configuration is exceptional at this mass, and how much of them
+/// Judges the lowest modes of gamma_5 M: whether the configuration is exceptional at this mass, and how much of them
 /// the null space holds.
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace plaquette {
 
-/// Empty where nothing is wrong; else a sentence that says why a configuration is exceptional.
+/// Returns an empty text if nothing is wrong; else a sentence that says why a configuration is exceptional.
 ///
 /// Of H = gamma_5 M a mode v has d lambda / d mass = <v, gamma_5 v>, its chirality, and lambda chirality = <v, M v>. A
-/// quark of positive mass has <v, M v> > 0 in all low modes. Where it is negative in one, |lambda| falls as the mass
+/// quark of positive mass has <v, M v> > 0 in all low modes. If it is negative in one, |lambda| falls as the mass
 /// rises: a real mode of M lies below zero (chirality near 1), or the mass is below the critical one. Such a mode is
 /// refused, and one alone far below the others, which makes M nearly singular and the propagator worthless. A mode that
 /// is not known well enough to have a sign says nothing.
 std::string why_exceptional(const std::vector<low_mode>& modes);
 
-/// Adds the check that values, residuals and chiralities are those of the solver's vectors, by the textbook operator.
+/// Adds the check that values, residuals and chiralities belong to the solver's vectors, by the textbook operator.
 /// Collective.
-/// \param two_rows  of links are stored by the solver, where they are in SU(3) to rounding
+/// \param two_rows  the solver stores two rows of each link, if links are in SU(3) to rounding
 void check_modes(verification& checks, const std::vector<low_mode>& modes, int wanted, const multigrid_solver& solver,
                  const gauge_input& gauge, bool two_rows, const fermion_action& action, const communicator& world);
 

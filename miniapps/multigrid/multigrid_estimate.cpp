@@ -14,7 +14,7 @@ namespace {
 
 // Constants of the reports on H100 and H200 in validation/results (32^3x64, aggregates 4^4 and 2^4, 24 vectors).
 
-/// An application on the finest lattice with the vectors of the relaxation, by that of the operator alone.
+/// Ratio of an application on the finest lattice with the vectors of the relaxation to the operator alone.
 constexpr double with_vectors = 1.85;
 /// Complex numbers of a column that a coarse level reads or writes around an application, a site and component.
 constexpr double coarse_vectors = 20.0;
@@ -22,14 +22,14 @@ constexpr double coarse_vectors = 20.0;
 constexpr double least_coarse = 1.9e-5;
 /// Seconds that the faces of a coarse lattice take on a GPU, a hop: packing, the message, another kernel.
 constexpr double coarse_hop = 1.0e-5;
-/// A solve by what its levels take when they are timed one by one.
+/// Ratio of a solve to the sum of its levels when they are timed one by one.
 constexpr double of_levels = 0.95;
-/// Iterations where nobody says how many: measured, 12 to 22.
+/// Iterations if no option gives their number: measured, 12 to 22.
 constexpr int usual_iterations = 20;
 /// Seconds of a setup that do not depend on the lattice, on a GPU: memory, plans, hosts.
 constexpr double least_setup = 0.6;
 
-/// What the trials of the cycle end with nearly always, where they are free to.
+/// Returns the shape that trials of the cycle find nearly always, if they are free to.
 cycle_shape expected_shape(const multigrid_options& options) {
   if (!options.open_choices().shape) return options.multigrid.shape();
   cycle_shape shape = options.multigrid.shape();
@@ -126,7 +126,7 @@ std::vector<level_time> levels_of_cycle(const multigrid_options& options, const 
   return levels;
 }
 
-/// Relaxation of random vectors, inverse iterations, trials, and what is done once a site.
+/// Returns the seconds of relaxation of random vectors, inverse iterations, trials, and work that each site needs once.
 double seconds_of_setup(const multigrid_options& options, const lattice_geometry& geometry, double cycle,
                         double batched_cycle, const machine_figures& machine) {
   const multigrid_parameters& p = options.multigrid;

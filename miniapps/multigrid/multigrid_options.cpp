@@ -26,7 +26,7 @@ std::vector<int> integers(const std::string& text, const std::string& option, in
   return numbers;
 }
 
-/// Returns what reads such a list.
+/// Returns a function that reads such a list.
 auto list_of_integers(int lowest, int highest) {
   return [lowest, highest](const std::string& text, const std::string& option) {
     return integers(text, option, lowest, highest);
@@ -393,8 +393,8 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
   const bool by_pairs = options.operator_precision == "pairs";
   if (by_pairs) memory.operators += sites * reals * 8;  // a second operator
   memory.solver = memory.operators;
-  // Full: x, b, and on the even sites a source, two solutions and what an update of them takes; or the solution of the
-  // full system and its residual. Even: 2 k directions, the residual, and what an update takes of it.
+  // Full: x, b, and on the even sites a source, two solutions and the workspace of their update; or the solution of the
+  // full system and its residual. Even: 2 k directions, the residual, and the workspace of its update.
   const double direction = options.outer_precision == "double" ? double_spinor : single_spinor;
   memory.solver +=
       widest * sites * ((by_pairs ? 7 : 5) * double_spinor + (2 * options.restart_length + 5) * direction / 2);
@@ -424,10 +424,11 @@ multigrid_memory memory_of(const multigrid_options& options, const lattice_geome
     rows = c.vectors;
   }
   const int count = p.coarsenings.front().vectors;
-  // A pool of several stages takes two sets of columns of P where there are no coarse lattices: counted with these.
+  // A pool of several stages needs two sets of columns of P before there are coarse lattices: the memory of these
+  // covers them.
   if (options.load_setup.empty())
     memory.setup = sites * single_spinor * (count + std::min(count, p.setup_batch) * (2 + 0.5 * (8 + 2 * steps)));
-  // Links, what a check takes, and a propagator for correlators.
+  // Links, fields of a check, and a propagator for correlators.
   memory.canonical = sites * (2 * sizeof(double) * 9 * 4 + 3 * double_spinor);
   if (options.shared.rhs == spin_colours) memory.canonical += sites * spin_colours * double_spinor;
   return memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the multigrid mini-app is told.
+/// Options of the multigrid mini-app.
 #pragma once
 
 #include <algorithm>
@@ -56,21 +56,21 @@ struct multigrid_options {
   bool has_reference() const { return reference != "none"; }
   /// Returns the precision of BiCGstab's Krylov space.
   precision reference_precision() const;
-  /// Returns what a solver is told.
+  /// Returns the settings of a solver.
   multigrid_settings solver_settings() const;
-  /// Returns what its tuner may choose.
+  /// Returns the choices of its tuner.
   tuning_choices open_choices() const;
 };
 
 /// Throws input_error, or help_requested.
 multigrid_options parse_multigrid_options(int argc, const char* const* argv);
 
-/// Chooses aggregates, levels and vectors where the options leave them open. Throws input_error where aggregates do not
+/// Chooses aggregates, levels and vectors if the options leave them open. Throws input_error if aggregates do not
 /// divide.
 void choose_parameters(multigrid_options& options, const lattice_geometry& geometry);
 
-/// Takes numbers of vectors, a level each; the last one serves all further levels. Throws input_error where an
-/// aggregate has fewer numbers.
+/// Takes numbers of vectors, a level each; the last one serves all further levels. Throws input_error if an aggregate
+/// has fewer numbers.
 void choose_vectors(multigrid_options& options, const std::vector<int>& vectors);
 
 /// Returns "24/24", of the coarse lattices.
@@ -93,9 +93,9 @@ struct multigrid_memory {
 };
 multigrid_memory memory_of(const multigrid_options& options, const lattice_geometry& geometry);
 
-/// Takes fewer directions, then narrower batches, then, where one column is too much, fewer null vectors, where a
-/// rank's memory would not hold the run otherwise. Of directions and vectors that the command line gives it takes none
-/// away. Returns what was changed, for a person; empty: nothing.
+/// Takes fewer directions, then narrower batches, then, if one column is too much, fewer null vectors, if a rank's
+/// memory would not hold the run otherwise. Of directions and vectors that the command line gives it takes none away.
+/// Returns the changes, for a person; empty: none.
 /// \param bytes  that a rank may take
 std::string fit_into_memory(multigrid_options& options, const lattice_geometry& geometry, double bytes);
 

@@ -13,7 +13,7 @@ namespace plaquette {
 
 namespace {
 
-/// Returns the number of solves after which the setup has saved more than it took; none where it saves nothing.
+/// Returns the number of solves after which the setup has saved more than it took; none if it saves nothing.
 std::optional<double> solves_that_pay(const setup_results& setup, const series& fast, const series* slow) {
   if (!slow) return std::nullopt;
   const double saved = spread_of(*slow, &source_result::seconds).mean - spread_of(fast, &source_result::seconds).mean;
@@ -49,7 +49,7 @@ void print_energy(const std::vector<series>& all) {
                  *s.power_watt * spread_of(s, &source_result::seconds).mean, s.solver, s.batch, *s.power_watt);
 }
 
-/// What would help, where a solve is slow or has failed.
+/// Returns advice if a solve is slow or has failed.
 std::string advice(const series& s, const multigrid_options& options) {
   const spread it = iterations_of(s);
   if (s.solved(10.0 * options.tolerance()) && it.mean <= 40.0) return "";
@@ -84,7 +84,7 @@ void add_solves(report& result, const multigrid_results& results, const multigri
   const double tolerance = options.tolerance();
   for (const series& s : all) {
     result.solves.push_back(record_of(s, tolerance));
-    // A reference that says itself that it did not converge is no fault of what is measured.
+    // A reference that says itself that it did not converge is no fault of multigrid.
     if (s.is_multigrid() || s.claims_convergence())
       result.checks.add(fmt::format("residual of the full system, {} {}",
                                     s.is_multigrid() ? s.solver + " " + s.schedule : s.solver, s.batch),

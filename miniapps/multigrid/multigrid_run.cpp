@@ -73,13 +73,13 @@ lattice_geometry multigrid_program::geometry(const communicator& world) {
 }
 
 /// A stopped run has no checkpoint. Its report says that it was stopped, and holds nothing that is worth keeping. A
-/// setup of that name is its own, since it would not have started where there was one.
+/// setup of that name is its own, since it would not have started if there had been one.
 std::vector<std::string> multigrid_program::files_of_stopped_run() const {
   if (!is_report_of_stopped_run(options_.shared.json, "multigrid", parameters_)) return {};
   return absolute_paths({options_.shared.json, options_.save_setup});
 }
 
-/// What a dry run says of the time, for each batch.
+/// Adds the times of a dry run, for each batch.
 void multigrid_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const {
   for (const int batch : options_.batches) {
     const multigrid_times times = times_of_multigrid(options_, run.geometry, batch, machine);
@@ -233,9 +233,9 @@ void multigrid_program::measure(app_run& run, multigrid_solver& solver, source_s
   }
 }
 
-/// What is done once a setup is there and before anything is solved: identities, the setup's file, low modes.
+/// Examines a setup before anything is solved: identities, the setup's file, low modes.
 std::vector<low_mode> multigrid_program::examine(app_run& run, multigrid_solver& solver) const {
-  // What is restored is judged at every run, what was made here where that is wanted.
+  // A setup from a file is judged at every run, a new one with --check.
   if (options_.shared.check || !options_.load_setup.empty())
     for (const identity_check& i : solver.identities(options_.shared.check))
       run.result.checks.add(i.name, i.value, i.tolerance);

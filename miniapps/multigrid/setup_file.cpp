@@ -77,7 +77,7 @@ std::vector<complex<float>> whole(const std::vector<complex<double>>& column, co
   return gathered_sites(mine, places, numbers, comm);
 }
 
-/// What determines M but the mass, with the words of a message.
+/// Returns the parameters of M except the mass, with the words of a message.
 std::vector<std::pair<std::string, double>> numbers_of(const fermion_action& action) {
   std::vector<std::pair<std::string, double>> numbers{{"clover coefficient c_R", action.clover_spatial},
                                                       {"clover coefficient c_T", action.clover_temporal},
@@ -99,7 +99,7 @@ std::vector<double> values_of(const fermion_action& action) {
 
 /// Throws input_error unless the file is of these links and this action.
 void require_origin(const hdf5_input& file, const std::string& path, const setup_origin& origin) {
-  constexpr double rounding = 1e-11;  // of the links where another device has smeared them: 1e-14, and a margin
+  constexpr double rounding = 1e-11;  // of the links if another device has smeared them: 1e-14, and a margin
   const double links = file.real(set_name(0), "links_checksum");
   if (!(std::abs(links - origin.links) <= rounding))
     throw input_error(fmt::format(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Null vectors in a file: what a setup has found, for the next run. The coarse operators are recomputed from them,
-/// which takes less time than reading them. They may be those of another mass.
+/// Null vectors of a setup in a file, for the next run. The coarse operators are recomputed from them, which takes less
+/// time than reading them. The vectors may have been found at another mass.
 #pragma once
 
 #include <string>
@@ -30,16 +30,16 @@ double links_checksum(const gauge_configuration& links, const communicator& comm
 void write_setup(const std::string& path, bool force, const stored_setup& setup, const setup_origin& origin,
                  const lattice_geometry& geometry, const communicator& comm);
 
-/// Reads it, on any process grid that the aggregates allow. Collective. Throws input_error where the file is of
-/// another lattice, other links or another action.
+/// Reads it, on any process grid that the aggregates allow. Collective. Throws input_error if the file is of another
+/// lattice, other links or another action.
 stored_setup read_setup(const std::string& path, const setup_origin& origin, const lattice_geometry& geometry,
                         const communicator& comm);
 
 /// Returns the aggregates and numbers of vectors of a file. Collective.
 std::vector<coarsening> coarsenings_of_setup(const std::string& path, const communicator& comm);
 
-/// Throws input_error, naming the file, where aggregates do not divide a rank's sites or hold fewer numbers than there
-/// are vectors.
+/// Throws input_error, naming the file, if aggregates do not divide a rank's sites or hold fewer numbers than there are
+/// vectors.
 void require_coarsenings_fit(const std::string& path, const std::vector<coarsening>& list,
                              const lattice_geometry& geometry);
 

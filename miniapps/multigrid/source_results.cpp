@@ -114,7 +114,7 @@ json_document levels_of(const solve_profile& profile, const multigrid_options& o
   const auto lattices = lattices_of(options.multigrid, geometry);
   const auto& p = profile.lattices;
   for (std::size_t k = 0; k < lattices.size(); ++k) {
-    // What is spent below the lattice above and not in a cycle of this one is its Krylov solver.
+    // The time below the lattice above, minus the cycles of this one, is the time of its Krylov solver.
     const double inclusive = k == 0 ? profile.seconds : p[k - 1].below;
     const bool coarsest = k + 1 == lattices.size();
     const double krylov = inclusive - p[k].whole;
@@ -271,7 +271,7 @@ json_document to_json(const setup_results& results) {
 
 namespace {
 
-/// Says which lattices are too small for the ranks, where the trial has shown it.
+/// Prints which lattices are too small for the ranks, if the trial has shown it.
 void print_why_whole(const tuning_report& tuning) {
   const auto seconds_of = [&tuning](std::size_t whole_from) {
     const auto found = std::ranges::find(tuning.divisions, whole_from, &cycle_trial::whole_from);

@@ -14,7 +14,7 @@
 
 namespace plaquette {
 
-/// What a setup and the tuning after it came to.
+/// The figures of a setup and of the tuning after it.
 struct setup_results {
   setup_report setup;
   tuning_report tuning;
@@ -48,7 +48,7 @@ struct series {
   int devices = 1;                              ///< GPUs, or ranks of the CPU
   double host_joule = 0.0, host_seconds = 0.0;  ///< of all hosts while they solve
   std::string host_source{};                    ///< that tells it; empty: none
-  std::optional<double> power_watt{};           ///< of all GPUs while they solve; none where it is not told
+  std::optional<double> power_watt{};           ///< of all GPUs while they solve; none if they do not report it
   bool is_multigrid() const { return solver == "multigrid"; }
   bool solved(double tolerance) const;
   /// Returns whether the solver says of every source that it has converged.
@@ -57,7 +57,8 @@ struct series {
   const source_result& worst() const;
 };
 
-/// Mean and standard deviation of a number over all sources but the first, which warms up; over all where there is one.
+/// Mean and standard deviation of a number over all sources but the first, which warms up; of a single source if there
+/// is only one.
 struct spread {
   double mean = 0.0, deviation = 0.0;
 };
@@ -70,7 +71,7 @@ std::vector<double> speed_up(const series& slow, const series& fast);
 
 solve_record record_of(const series& s, double tolerance);
 
-/// Returns what an iteration leaves of the residual, on average over the sources and their iterations.
+/// Returns the factor by which an iteration reduces the residual, on average over the sources and their iterations.
 double rate_of(const series& s);
 
 /// Returns time and work by lattice: [{lattice, n, seconds, share, ...}], of a profiled solve.

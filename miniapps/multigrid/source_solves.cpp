@@ -349,7 +349,7 @@ std::vector<operator_figure> figures_of(std::span<const series> all, const solve
     figure.gflops = 1e-9 * flops * s.batch / figure.seconds.median;
     figure.gbytes_per_s = 1e-9 * applications * bytes / figure.seconds.median;
     relate_to_machine(figure, copy, peak);
-    // Where one application's numbers stay in a cache, memory is no limit.
+    // If one application's numbers stay in a cache, memory is no limit.
     constexpr double beyond_caches = 10.0;
     if (!(bytes / run.world.size() > beyond_caches * cache)) figure.fraction_of_copy = 0.0;
     if (s.is_multigrid()) figure.details["vectors"] = s.schedule;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Solves of all sources, timed and judged. Each solve has a source of its own: the spin and colour of a column, times
-/// a phase that no solve before has had, and each series and each warm-up has a place of its own on the lattice. What
-/// remembers solutions gains nothing.
+/// a phase that no solve before has had. Each series and each warm-up has a place of its own on the lattice. A solver
+/// that remembers solutions gains nothing.
 #pragma once
 
 #include <span>
@@ -28,10 +28,10 @@ class source_solves {
   series solve_all(bool by_multigrid, int batch);
   /// Makes one more solve, of the first source, whose stages are timed; adds a check of its solution. Collective.
   solve_profile profile();
-  /// Adds the check that the solutions that were judged are those that were read before the clock stopped.
+  /// Adds the check that the judged solutions have the norms that were read before the clock stopped.
   void check_clock();
-  /// Adds the correlators of the first series, where it has solved all twelve sources by multigrid. Checks them, and
-  /// that its solutions are still those that were judged. Does nothing where there is no such series. Collective.
+  /// Adds the correlators of the first series, if multigrid has solved all its twelve sources. Checks them, and that
+  /// its solutions have not changed since they were judged. Does nothing if there is no such series. Collective.
   void add_correlators();
 
  private:
@@ -56,7 +56,7 @@ class source_solves {
   int next_source_;                  ///< number of the next phase
   int places_ = 0, series_ = 0;      ///< places drawn and series begun
   std::vector<double> norms_{};      ///< |x| of the last solve, read before the clock stopped
-  double norms_apart_ = 0.0;         ///< the largest relative difference to those of the solutions that were judged
+  double norms_apart_ = 0.0;         ///< the largest relative difference from the judged solutions' norms
   complex<double> phase_{1.0, 0.0};  ///< of the sources in the solver
   /// A solution that the judge has not seen: its place among the sources of the series, its column, |x|.
   struct waiting_solution {
@@ -66,12 +66,12 @@ class source_solves {
   };
   static constexpr int judged_at_once = 4;  ///< for these the textbook makes the clover leaves once
   std::vector<waiting_solution> waiting_;
-  std::vector<spinor_configuration> b_, x_;  ///< sources and solutions of those that wait; kept for the next ones
+  std::vector<spinor_configuration> b_, x_;  ///< sources and solutions that wait; kept for the next ones
   propagator solutions_;                     ///< of the first series, in the order of the columns
   std::vector<bit_sum> judged_;              ///< of these, when they were judged
 };
 
-/// Returns a figure a series, for the rule that no figure exceeds what the machine can give. A solve by multigrid has
+/// Returns a figure a series, for the rule that no figure exceeds the speed of the machine. A solve by multigrid has
 /// the operators and transfers of a profiled one, in proportion to its iterations. Collective.
 std::vector<operator_figure> figures_of(std::span<const series> all, const solve_profile& profile, const app_run& run,
                                         const multigrid_options& options);
