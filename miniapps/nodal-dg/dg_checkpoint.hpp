@@ -34,14 +34,14 @@ void write_dg_checkpoint(const std::string& path, const dg_domain& domain, std::
                          const dg_progress& progress, const json_document& parameters);
 
 /// Returns outputs of the run that was stopped and left this checkpoint: the run that continues it may replace them.
-/// None where there is no checkpoint.
+/// An empty list if there is no checkpoint.
 std::vector<std::string> files_of_stopped_run(const std::string& path);
 
-/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, where it is no checkpoint or one
-/// of a run with other parameters. Not collective.
+/// Returns how far the run of a checkpoint came. Throws input_error, naming the file, if it is no checkpoint or one of
+/// a run with other parameters. Not collective.
 dg_progress read_dg_progress(const std::string& path, const json_document& parameters);
 
-/// Returns its fields. Throws input_error where they are not what was written. Collective.
+/// Returns its fields. Throws input_error if they differ from the written ones. Collective.
 std::vector<double> read_dg_states(const std::string& path, const dg_domain& domain, int columns);
 
 }  // namespace plaquette::nodal_dg

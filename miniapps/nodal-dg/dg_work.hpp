@@ -8,9 +8,9 @@
 
 namespace plaquette::nodal_dg {
 
-/// Flops of one element and stage by the counts of the gpuDG page (MIDG2): volume, surface, update. Those of acoustics,
-/// which the page does not print, and of two dimensions are counted the same way: a product of a matrix with each field
-/// and derivative, whatever a kernel saves.
+/// Flops of one element and stage by the counts of the gpuDG page (MIDG2): volume, surface, update. Flops of acoustics,
+/// which the page does not print, and of two dimensions are counted the same way. That is a product of a matrix with
+/// each field and derivative, whatever a kernel saves.
 struct standard_flops {
   double volume, surface, update;
   double total() const { return volume + surface + update; }
@@ -24,8 +24,8 @@ double fewest_flops_of(const dg_domain& domain);
 /// Returns the bytes of one element and stage at least: state and register read and written once.
 double fewest_bytes_of(const dg_domain& domain, double bytes_a_number);
 
-/// Returns what a Runge-Kutta stage takes on a machine that need not be here, each rank of which has `elements` of a
-/// compact part of the mesh.
+/// Returns the time of a Runge-Kutta stage on a machine of which only the figures are known. Each rank has `elements`
+/// of a compact part of the mesh.
 /// \param domain  of the same order and equations
 kernel_time time_of_stage(const machine_figures& machine, const dg_domain& domain, double elements, int ranks,
                           bool is_double, int states, bool overlap);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One time step of a solver, against its right-hand sides, and their energy against what sides and faces take.
+/// One time step of a solver, against its right-hand sides, and their energy against the power through sides and faces.
 #pragma once
 
 #include <span>
@@ -21,10 +21,10 @@ struct step_balance {
 class step_balancer {
  public:
   /// Makes a step from right-hand sides of the solver by the definition of LSERK4. The first one has the power
-  /// q.M.F(q): in closed form it is what fluxes, sides and sources give and take, with no integral over time. So both
+  /// q.M.F(q): in closed form it is the power of fluxes, sides and sources, with no integral over time. So both
   /// differences are roundings, whatever the step. Leaves the solver with another state. Collective.
   /// \param begin,end  the solver's states before and after the step
-  /// \param least      numbers below are roundings of what the run had before
+  /// \param least      numbers below it are roundings of larger ones earlier in the run
   /// \param energy     likewise, of the energy
   step_balance operator()(dg_solver& solver, const dg_domain& domain, const dg_snapshot& begin, const dg_snapshot& end,
                           double time, double dt, double least, double energy);

@@ -89,7 +89,7 @@ plane_of_values parse_plane(const std::string& text, const std::string& option) 
   return plane;
 }
 
-/// Returns what appends the values of a list "A;B;..." to `values`, each by `read`.
+/// Returns a function that appends the values of a list "A;B;..." to `values`, each by `read`.
 template <class Value, class Read>
 auto list_into(std::vector<Value>& values, Read read) {
   return [&values, read](const std::string& text, const std::string& option) {

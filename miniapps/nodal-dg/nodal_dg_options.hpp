@@ -63,7 +63,8 @@ nodal_dg_options parse_nodal_dg_options(int argc, const char* const* argv);
 
 /// Returns for the report all that determines the result.
 json_document parameters_of(const nodal_dg_options& options);
-/// Returns what a checkpoint knows its run by: the same without what content_of() says, names of files and groups.
+/// Returns the parameters by which a checkpoint knows its run: the same without content_of() and without names of files
+/// and groups.
 json_document run_parameters_of(const nodal_dg_options& options);
 
 }  // namespace plaquette::nodal_dg

@@ -48,8 +48,8 @@ void keep_freed_memory() {
 #endif
 }
 
-/// Returns the seconds of a stage from drawn numbers, over those of the figure. Adds what it sees of the steps to
-/// `made`, and leaves the solver with `states`.
+/// Returns the ratio of a stage's seconds from drawn numbers to its seconds in the figure. Adds the evidence of these
+/// steps to `made`, and leaves the solver with `states`.
 double share_of_drawn_steps(const wave_run& run, steps_made& made, const std::vector<double>& states) {
   const speed_trial trial = [&] {
     const counted_seconds judging(made.judging);
@@ -189,7 +189,7 @@ void nodal_dg_program::choose_steps(double stable) {
 
 double nodal_dg_program::end_of_run() const { return dt_ * static_cast<double>(steps_ - 1) + last_dt_; }
 
-/// Measures which steps are stable and chooses those of this run. Throws input_error where --dt is not stable, or where
+/// Measures which steps are stable and chooses the steps of this run. Throws input_error if --dt is not stable, or if
 /// the checkpoint's run took other steps, or more of them. A stop is an error and leaves no report: without a
 /// checkpoint nothing says that the report may be replaced.
 void nodal_dg_program::find_steps(app_run& run, dg_solver& solver) {

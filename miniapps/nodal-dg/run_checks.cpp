@@ -47,8 +47,8 @@ void add_repeats(const wave_run& run, const steps_made& made, verification& chec
   checks.add("steps made again end in the same states", differs == 0.0);
 }
 
-/// Of judged steps: the power of the right-hand side is what flows through sides and faces and comes from sources, and
-/// steps are made of right-hand sides. Each is known to roundings. Without sides and sources that give, the scheme
+/// Adds checks of judged steps: the power of the right-hand side is the power through sides and faces and from sources,
+/// and steps are made of right-hand sides. Each is known to roundings. Without sides and sources that give, the scheme
 /// loses energy (upwind) or keeps it (central), and LSERK4 loses some: |R(iy)|^2 = 1 - y^6 / 257 + ...
 void add_energies(const wave_run& run, const steps_made& made, verification& checks) {
   const double u = unit_roundoff(run.options);
@@ -125,7 +125,7 @@ void check_against_textbook(const wave_run& run, const std::vector<double>& stat
   const double worst = distance_from_textbook(domain, states, run.options.states, rhs, run.solver->time(), drawn);
   const double u = unit_roundoff(run.options);
   // Sums of Np products with D, whose entries are below (N + 1)^2 / 2, and of the four faces': some N + 1 roundings of
-  // the largest term are left, as roundings are independent. To these come those of the fluxes.
+  // the largest term are left, as roundings are independent. To these come the roundings of the fluxes.
   run.app.result.checks.add(
       "right-hand side, against the textbook", worst,
       4.0 * (domain.reference.order + 1.0) * (u + run.mismatch) + roundings_of_fluxes(domain) * u);

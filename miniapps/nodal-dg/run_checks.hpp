@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The checks of a run: each judges what the steps have left, and adds a line to the report.
+/// The checks of a run: each judges the results of the steps, and adds a line to the report.
 #pragma once
 
 #include <string>
@@ -38,7 +38,8 @@ void check_solution(const wave_run& run, const steps_made& made, const std::vect
 /// written ones. Collective.
 void check_bits(const wave_run& run, const steps_made& made, const bit_sum& judged, const std::vector<double>& states);
 
-/// Returns the checks of this and earlier parts of the run that have failed so far, without those of speed. Collective.
+/// Returns the checks of this and earlier parts of the run that have failed so far, without the checks of speed.
+/// Collective.
 verification failures_of(const wave_run& run, const steps_made& made);
 
 /// Returns the sum of the bits of all states.

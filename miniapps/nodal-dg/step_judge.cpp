@@ -59,7 +59,7 @@ neighbourhood around(const simplex_mesh& mesh, std::span<const std::int32_t> cen
   return n;
 }
 
-/// The elements as a mesh of their own. What lies behind its edge is not there: outside.
+/// The elements as a mesh of their own. Faces to elements that are not part of it lead outside (face_link::outside).
 simplex_mesh cut_out(const simplex_mesh& mesh, std::span<const std::int32_t> elements) {
   simplex_mesh part;
   part.dimension = mesh.dimension;
@@ -111,7 +111,7 @@ dg_domain domain_around(const dg_domain& domain, const simplex_mesh& mesh, std::
 using element_reader =
     std::function<std::vector<double>(std::span<const std::int32_t> elements, std::span<const int> columns)>;
 
-/// Steps in the past, and how to read what they began and ended with.
+/// Steps in the past, and readers of the states before and after them.
 struct readable_steps {
   element_reader begin, end;
   double time = 0.0;

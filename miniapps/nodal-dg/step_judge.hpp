@@ -13,7 +13,7 @@
 
 namespace plaquette::nodal_dg {
 
-/// Returns the larger one; NaN where one of them is.
+/// Returns the larger one; NaN if one of them is.
 inline double larger_or_nan(double worst, double x) { return x <= worst || std::isnan(worst) ? worst : x; }
 
 /// A mesh of which every rank has the whole, and which rank has which element.
@@ -22,12 +22,12 @@ struct whole_mesh {
   std::span<const std::int32_t> owner;  ///< rank of each element
 };
 
-/// Steps in the past: what they began and ended with, as dg_solver has states, all columns.
+/// Steps in the past: the states before and after them, in the layout of dg_solver, all columns.
 struct made_steps {
   std::span<const double> begin, end;
   double time = 0.0;         ///< at the beginning
   std::vector<double> dt{};  ///< of each step
-  std::uint64_t drawn = 0;   ///< what elements are drawn by; cannot be known before the end
+  std::uint64_t drawn = 0;   ///< draws the elements; cannot be known before the end
 };
 
 /// Returns how many of the last steps are to be judged: as many as are cheap on a small mesh, one on a large one.
@@ -35,16 +35,15 @@ std::int64_t steps_to_judge(const dg_domain& domain, int columns, std::int64_t s
 
 struct step_verdict {
   double worst = 0.0;  ///< |found - textbook|, in units of the largest number of the state; with energy_weight
-  double moved = 0.0;  ///< |end - begin| by the textbook where it is largest, in the same units
+  double moved = 0.0;  ///< the largest |end - begin| by the textbook, in the same units
   std::int64_t elements = 0;
   double largest = 0.0;  ///< number of the first column at the end
 };
 
 /// Repeats steps by the textbook and compares their end. Small meshes are repeated everywhere, of others some elements
 /// a rank. A step has five stages, each of which reaches one layer of neighbours further. An element is repeated with
-/// all layers that its end depends on, those of other ranks included. One half of the elements is drawn
-/// from all, the other from those where the state is not small. Judges the first
-/// column and one that is drawn. Collective.
+/// all layers that its end depends on, including layers on other ranks. One half of the elements is drawn from all, the
+/// other from elements with a state that is not small. Judges the first column and one that is drawn. Collective.
 step_verdict judge_steps(const dg_domain& domain, const whole_mesh& whole, int columns, const made_steps& steps);
 
 /// One step of a solver, whose present state is the end.
@@ -55,7 +54,7 @@ struct solver_step {
   std::uint64_t drawn = 0;      ///< as of made_steps
 };
 
-/// Does it on one drawn element a rank, where the state is not small. Cheap: for many single steps; only the elements
+/// Does it on one drawn element a rank, with a state that is not small. Cheap: for many single steps; only the elements
 /// that it needs are read. Collective.
 /// \param unit  the largest number of the first column, of both states
 step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole, const solver_step& step, double unit);
@@ -63,8 +62,8 @@ step_verdict judge_one_element(const dg_domain& domain, const whole_mesh& whole,
 /// Returns how many elements of a rank the textbook's right-hand side is computed on in about two seconds.
 std::int64_t affordable_elements(const dg_domain& domain);
 
-/// Returns at most `most` elements here, ascending. One half comes from all, the other from those where the first
-/// column is not small.
+/// Returns at most `most` elements here, ascending. One half comes from all, the other from elements with a first
+/// column that is not small.
 /// \param drawn_number  is the same on all ranks
 std::vector<std::int32_t> drawn_elements(const dg_domain& domain, std::span<const double> states, std::int64_t most,
                                          std::uint64_t drawn_number);

@@ -26,7 +26,7 @@ namespace plaquette::nodal_dg {
 namespace {
 
 /// Returns the steps after which the energy is noted, counted from where this run begins. Some are at the beginning,
-/// where what the mesh cannot hold dies out. The others, some 40, have uneven distances: a wave's period may be a
+/// while waves die out that the mesh cannot hold. The others, some 40, have uneven distances: a wave's period may be a
 /// multiple of even ones.
 std::set<std::int64_t> moments_of(std::int64_t steps) {
   constexpr std::int64_t intervals = 40;
@@ -60,7 +60,7 @@ std::set<std::int64_t> drawn_steps(std::int64_t begin, std::int64_t end, std::in
   return steps;
 }
 
-/// Returns which steps of a stretch are judged one by one: all where the run is cheap. Else some that are drawn, ten of
+/// Returns which steps of a stretch are judged one by one: all if the run is cheap. Else some that are drawn, ten of
 /// the run at least, and four of each stretch with --check.
 std::set<std::int64_t> steps_to_balance(const wave_run& run, const step_plan& plan, std::int64_t begin,
                                         std::int64_t end, std::uint64_t drawn) {
@@ -99,7 +99,7 @@ class step_maker {
     made_.begin_step = run.steps - steps_to_judge(run.domain, run.options.states, plan_.to_do);
   }
 
-  /// Returns what the steps have left. To be called once. Collective.
+  /// Makes the steps and returns their results. To be called once. Collective.
   steps_made make() {
     made_.done.time = solver_.time();
     judge_stretch();
@@ -135,7 +135,7 @@ class step_maker {
   /// Returns how many steps take `seconds`, by one that is made and forgotten. Collective.
   std::int64_t steps_in(double seconds) {
     double of_step = 0.0;
-    for (int i = 0; i < 2; ++i) {  // the first one may set up what the others have
+    for (int i = 0; i < 2; ++i) {  // the first one may set up buffers for the others
       run_.app.world.barrier();
       const stopwatch watch;
       solver_.advance(1, run_.dt);
@@ -197,7 +197,7 @@ class step_maker {
   // ---- The same steps again
 
   /// Reads the states that the timed steps ended in, notes their energy, and judges the steps since the last states
-  /// that were. They begin with the states that were read then. What is there after the energy are the same bits.
+  /// that were. They begin with the states that were read then. After the energy the solver must hold the same bits.
   void judge_stretch() {
     const counted_seconds judging(made_.judging);
     step_evidence& seen = made_.seen;
@@ -233,7 +233,7 @@ class step_maker {
     std::set<std::int64_t> compared;
     if (std::ssize(judged) < end - begin) compared = steps_to_compare(run_, plan_, begin, end, more_draws());
     solver_.set_state(made_.judged.states, made_.judged.time);
-    bool is_kept = false;  // step_begin_ has what the solver has
+    bool is_kept = false;  // step_begin_ has the solver's states
     std::optional<double> largest_at_begin;
     for (std::int64_t step = begin; step < end; ++step) {
       const double time = solver_.time(), dt = run_.dt_of(step);

@@ -49,7 +49,7 @@ simplex_mesh make_mesh(const nodal_dg_options& o, const stop_check& stop,
   return mesh;
 }
 
-/// True where all sides of the mesh lie on those of the box.
+/// Returns true if all sides of the mesh lie on sides of the box.
 bool fills(const simplex_mesh& mesh, const std::array<double, 6>& box) {
   const auto lies_on = [&](const std::array<std::int32_t, 4>& corners, int face, std::size_t side) {
     const double at = box[side], size = std::abs(box[side | 1U] - box[side & ~1U]);
@@ -71,7 +71,7 @@ bool fills(const simplex_mesh& mesh, const std::array<double, 6>& box) {
   return true;
 }
 
-/// True where cos(k x) and sin(k x) along each axis are the same on both of all pairs of periodic sides.
+/// True if cos(k x) and sin(k x) along each axis are the same on both of all pairs of periodic sides.
 bool has_periods(const simplex_mesh& mesh, const std::array<double, 3>& k) {
   for (const vertex_pairs& pairs : mesh.periodic)
     for (const auto& [from, to] : pairs)
@@ -86,7 +86,7 @@ bool has_periods(const simplex_mesh& mesh, const std::array<double, 3>& k) {
 
 std::string faces_text(std::int64_t number) { return fmt::format("{} face{}", number, number == 1 ? "" : "s"); }
 
-/// Groups of one dimension, and what an option gives to them by name, by number, or to the rest by "default".
+/// Groups of one dimension. An option gives values to them by name, by number, or to the rest by "default".
 class groups_of_mesh {
  public:
   groups_of_mesh(const simplex_mesh& mesh, int dimension, std::string file, std::string option)
@@ -119,7 +119,7 @@ class groups_of_mesh {
   }
   bool is_known(int tag) const { return !has_names_ || mesh_.names.contains({dimension_, tag}); }
 
-  /// The groups that a word names: those of that name, else the one of that number.
+  /// Returns the groups that a word names: all of this name, else the one of this number.
   std::set<int> tags_named(const std::string& word) const {
     std::set<int> tags;
     for (const auto& [group, name] : mesh_.names)
@@ -180,9 +180,9 @@ class groups_of_mesh {
   bool has_names_ = false, has_groups_ = false;
 };
 
-/// What an option gives, by set of groups. Sets of which no group is given anything have `other`, or what "default"
-/// has.
-/// \param needs_all  refuse members without a known group, in a mesh that has groups, where there is no "default"
+/// Returns the values that an option gives, by set of groups. Sets without a group in the option have `other`, or the
+/// value of "default".
+/// \param needs_all  refuse members without a known group, in a mesh that has groups, if there is no "default"
 template <class Value>
 std::vector<Value> by_group(const groups_of_mesh& groups, const std::vector<std::pair<std::string, Value>>& given,
                             const Value& other, bool needs_all, const std::string& example) {
@@ -196,7 +196,7 @@ std::vector<Value> by_group(const groups_of_mesh& groups, const std::vector<std:
     }
     std::set<int> tags = groups.tags_named(word);
     groups.require_members(word, tags);
-    if (tags.empty()) tags.insert(0);  // those without a group
+    if (tags.empty()) tags.insert(0);  // members without a group
     for (const int tag : tags)
       if (const auto at = of_tag.try_emplace(tag, value).first; !(at->second == value))
         groups.refuse(fmt::format("expected one value of group '{}', found two", printable(word)));

@@ -20,11 +20,11 @@ struct wave_case {
   std::array<double, 6> box{};             ///< x low, x high, ...: the sides whose modes the problem means
   dg_problem problem;
   field_function initial;               ///< at any time; of the state at time 0
-  std::optional<field_function> exact;  ///< where the solution is known
-  std::string why_not_exact;            ///< else: what the mesh or the options lack; of a pulse nothing
+  std::optional<field_function> exact;  ///< if the solution is known
+  std::string why_not_exact;            ///< else: the feature that mesh or options lack; of a pulse nothing
   double frequency = 0.0;               ///< angular, of the exact solution
   bool closed = true;                   ///< nothing comes in: energy cannot grow
-  std::vector<std::string> remarks;     ///< on the mesh's file: what was mended, what may be meant otherwise
+  std::vector<std::string> remarks;     ///< on the mesh's file: repairs, and numbers that may be meant otherwise
 };
 
 /// Returns the smallest box that holds the mesh: x low, x high, ...
@@ -41,7 +41,7 @@ struct mesh_sample {
 /// again.
 mesh_sample sample_of_mesh(const nodal_dg_options& options);
 
-/// Throws input_error where mesh and options do not fit each other. Reads the mesh's file on every rank.
+/// Throws input_error if mesh and options do not fit each other. Reads the mesh's file on every rank.
 /// \param before_refining  is called with the number of elements that a mesh from a file will have
 wave_case make_case(const nodal_dg_options& options, const stop_check& stop = {},
                     const std::function<void(double)>& before_refining = {});

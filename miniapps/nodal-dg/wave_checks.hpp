@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The numbers that a run's checks compare: values go in, a number comes out. The program chooses what is checked.
+/// The numbers that a run's checks compare: values go in, a number comes out. The program chooses the checks.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ double roundings_of_fluxes(const dg_domain& domain);
 /// Returns how far a solver's energy may be off, relative: sums over nodes, and over elements one after the other.
 double rounding_of_energy(const dg_domain& domain);
 
-/// Returns the largest difference of right-hand sides and the textbook's on drawn elements, in units of what the scheme
-/// can make of numbers of that size: |q| (N + 1)^2 Fscale c / 2. NaN if one is. Collective.
+/// Returns the largest difference of right-hand sides and the textbook's on drawn elements, in units of the scheme's
+/// largest result from numbers of that size: |q| (N + 1)^2 Fscale c / 2. NaN if one is. Collective.
 /// \param states  of all columns; rhs has the same shape
 double distance_from_textbook(const dg_domain& domain, std::span<const double> states, int columns,
                               std::span<const double> rhs, double time, std::span<const std::int32_t> drawn);

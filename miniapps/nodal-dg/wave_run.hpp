@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the parts of a run share.
+/// The state that the parts of a run share.
 #pragma once
 
 #include <algorithm>
@@ -111,7 +111,7 @@ struct widest_step {
   double time = 0.0, dt = 0.0, moved = 0.0;
 };
 
-/// What repeats and judges saw of the steps. Differences are relative.
+/// Evidence of the steps from repeats and judges. Differences are relative.
 struct step_evidence {
   step_balance balance{};     ///< the worst of all steps that were judged
   std::int64_t balanced = 0;  ///< steps that were judged
@@ -121,7 +121,7 @@ struct step_evidence {
   double largest = 0.0;            ///< number
   double energy = 0.0;             ///< the largest
   double growth = 0.0;             ///< of the energy between moments
-  double energy_difference = 0.0;  ///< of the solver's energies and those of its states
+  double energy_difference = 0.0;  ///< between the solver's energies and the energies of its states
   bool same_between = true;        ///< steps made again ended in the same states, and states stayed between them
 };
 
