@@ -80,8 +80,8 @@ kernel_modes modes_of_h(overlap_stages& stages) {
   return modes;
 }
 
-/// The sign function, which takes as many columns at once as is fastest; calibrated and checked, where there is a range
-/// for it.
+/// Makes the sign function, with the number of columns at once that is fastest. Calibrates and checks it if its range
+/// can be used.
 sign_handle make_sign_function(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice) {
   const overlap_options& options = stages.options;
   overlap_solver& solver = stages.solver;
@@ -128,7 +128,7 @@ overlap_modes find_modes_of_d(overlap_stages& stages, const sign_handle& sign) {
                                                                [](const overlap_modes&) { return true; });
 }
 
-/// Modes of D, judged where some were sought.
+/// Modes of D, judged if some were sought.
 overlap_modes modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign) {
   overlap_modes modes = find_modes_of_d(stages, sign);
   bool is_open = false;
@@ -195,21 +195,21 @@ std::vector<mass_record> judge_solutions(overlap_stages& stages, const sign_choi
   std::vector<mass_record> masses = check_solutions(stages, choice, sign, sources, solutions);
   note_solves(stages, choice, masses, solutions.report);
   if (stages.options.scheme == overlap_scheme::preconditioned && stages.is_root()) print(solutions.report.work);
-  // What was not solved, as it turned out, is solved again by the next run.
+  // The next run solves unsolved masses again.
   if (!std::ranges::all_of(masses, &mass_record::is_solved)) stages.file(stages.options.solutions_file(), {}).remove();
   return masses;
 }
 
-/// What the stages return, as far as the options say.
+/// The results of the stages, up to the last one that the options name.
 struct overlap_result {
   kernel_modes h_modes{};
   double overlap_basis_bytes = 0.0;  ///< of the search for modes of D, in memory of the host
   vectors_handle sources{};
   overlap_solutions solutions{};
-  std::vector<mass_record> masses{};  ///< judged; empty where the run ends before
+  std::vector<mass_record> masses{};  ///< judged; empty if the run ends before
 };
 
-/// Each stage is a function of what those before it returned.
+/// Runs the stages. Each is a function of earlier results.
 /// \param chosen  the options that the stages have; a trial may change them
 overlap_result run_stages(overlap_stages& stages, overlap_options& chosen) {
   overlap_result r;
@@ -283,7 +283,7 @@ void write(overlap_stages& stages, const propagator& columns, const bit_sum& jud
                   bits_of(columns), run.world);
 }
 
-/// Correlators and files of what was judged.
+/// Computes correlators of the judged solutions, and writes propagators.
 void contract(overlap_stages& stages, overlap_result& result) {
   if (result.masses.empty()) return;
   app_run& run = stages.run;
@@ -303,7 +303,7 @@ void contract(overlap_stages& stages, overlap_result& result) {
     const propagator_record again = made_again(stages, result, i);
     check_same_bits(stages.checks(), fmt::format("the propagator of mass {:g}", m.solve.mass), again.bits,
                     bits_of(columns), run.world);
-    run.result.solves.at(i).details["propagator_norms"] = again.norms;  // those of the masses, in their order
+    run.result.solves.at(i).details["propagator_norms"] = again.norms;  // mass after mass, in their order
     if (!stages.options.propagators.empty()) write(stages, columns, again.bits, m, static_cast<int>(i));
     list.push_back(to_json(m));
   }

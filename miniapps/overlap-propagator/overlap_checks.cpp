@@ -75,7 +75,7 @@ void check_against_rational(overlap_stages& stages, const kernel_modes& modes, c
                       choice.delta + rounding_of_rational(modes.highest, lowest));
 }
 
-/// The number of zero modes is that of the judged e, not of what a file says.
+/// Checks the number of zero modes against the judged e, as a file may say another one.
 void check_zero_modes(overlap_stages& stages, const overlap_modes& modes) {
   const auto count = [&](const std::vector<double>& eigenvalues) {
     return std::ranges::count_if(eigenvalues, [](double e) { return std::abs(e) < overlap_mode_search{}.zero; });
@@ -139,7 +139,7 @@ bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes) {
   verification& checks = stages.checks();
   const overlap_options& options = stages.options;
   const int lacking = options.modes - static_cast<int>(modes.values.size());
-  // One more than --modes, sought where the range is fixed by hand, may be missing.
+  // One more than --modes, sought if the range is fixed by hand, may be missing.
   const bool one_more = search_of(options).modes > options.modes;
   const bool lacks_some = lacking > 0 || (!modes.complete && !one_more);
   if (lacks_some) checks.add("modes of H that were not found", std::max(1, lacking), 0.0);
@@ -234,9 +234,9 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
   }
   const double delta = accuracy_of_residuals(options.overlap_tolerance),
                bound = 0.998 * modes.of(searched).eigenvalues.back(), of_probe = accuracy_of_probe(bound);
-  // Where all that were found are zero modes, there may be more.
+  // If all that were found are zero modes, there may be more.
   open = (searched > 0 ? modes.zero_plus : modes.zero_minus) == found;
-  // Modes but zero modes have partners as far as sign^2 = 1: where that holds, one chirality tells of both.
+  // Modes but zero modes have partners as far as sign^2 = 1: if that holds, one chirality tells of both.
   const double size = 6.0 * stages.volume();
   const double steps =
       open ? 0.0 : 1.3 * (steps_to_find(bound, size, false) + steps_to_find(bound, size, !choice.is_by_hand));
@@ -282,7 +282,7 @@ bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const s
                bound / std::min(lowest[0], lowest[1]), 1.0);
     checks.add("modes of D: the search for such came to its end", settled);
   }
-  // Those of both can cancel, but only a symmetry keeps them at zero.
+  // Zero modes of both chiralities can cancel, but only a symmetry keeps them at zero.
   if (stages.gauge.plaquette.average < 1.0 - 1e-12)
     checks.add("modes of D: zero modes of one chirality only", modes.zero_plus == 0 || modes.zero_minus == 0);
   check_zero_modes(stages, modes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What stages returned is judged, whether it was computed or restored: each function adds checks to the report.
+/// Checks of the stages' results, computed or restored: each function adds checks to the report.
 #pragma once
 
 #include <vector>
@@ -19,25 +19,25 @@ void check_kernel(overlap_stages& stages);
 /// Residuals and orthonormality. Returns whether there are as many modes as were sought. Collective.
 bool check_modes_of_h(overlap_stages& stages, const kernel_modes& modes);
 
-/// Adds checks of the range, or a remark where it is tolerated.
+/// Adds checks of the range, or a remark if a range that does not hold is tolerated.
 void check_range(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice);
 
 /// Calibrates a sign function on random vectors and returns it. Applies it there in the precisions of the run, together
 /// with a finer one, and twice; and D in the relations that it has to fulfil. Collective.
 sign_handle calibrate_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice,
                            const sign_handle& sign, sign_record& record);
-/// What was measured is checked; and sign(H) of random vectors against other ways on the CPU. Collective.
+/// Adds checks of the measured errors; and of sign(H) of random vectors against other ways on the CPU. Collective.
 void check_sign(overlap_stages& stages, const kernel_modes& modes, const sign_choice& choice, const sign_handle& sign,
                 const sign_record& record);
 
-/// Residuals with products made here, and random vectors that would find what is missing. The modes get the residuals
-/// that were computed here.
-/// \param open  becomes true where the index is not known
-/// Returns whether there are as many as were sought. Collective.
+/// Adds checks of residuals with products made here, and of random vectors that would find missing modes. The modes get
+/// the residuals that were computed here.
+/// \param open  becomes true if the index is not known
+/// \return whether the wanted number of modes was found. Collective.
 bool check_modes_of_d(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign, overlap_modes& modes,
                       bool& open);
 
-/// Returns what each solution is, by D(m) with the accurate sign function. Collective.
+/// Returns a record of each solution, judged by D(m) with the accurate sign function. Collective.
 std::vector<mass_record> check_solutions(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign,
                                          const vectors_handle& sources, const overlap_solutions& solutions);
 

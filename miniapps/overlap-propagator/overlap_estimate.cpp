@@ -15,7 +15,7 @@ namespace plaquette {
 
 namespace {
 
-/// Of the directions of a column, what it takes where it begins with those of others: 21 of 41 on 10^3x20.
+/// Share of its directions that a column needs if it begins with directions of other columns: 21 of 41 on 10^3x20.
 constexpr double share_after_recycling = 0.55;
 
 }  // namespace
@@ -75,10 +75,10 @@ overlap_memory memory_of(const overlap_options& options, const lattice_geometry&
     const double of_inner_steps = p.inner_steps + (p.modes_in_single ? 6.0 : 11.0);
     const int narrow = p.narrow > 0 ? std::min(p.narrow, batch) : batch;
     const double of_step = std::max(4.0 * batch + 12.0 * narrow, batch + narrow * (of_inner_steps + 8.0));
-    // M in three precisions; where multigrid may be faster its null vectors and coarse lattices, too.
+    // M in three precisions; if multigrid may be faster its null vectors and coarse lattices, too.
     const bool by_bicgstab = p.method == clover_method::bicgstab;
-    // Modes of H in single precision, too; those of D, until the lowest are directions with images. Sources of twelve
-    // columns. While the space grows, what is left of each and vectors of a step; solutions of another batch may be
+    // Modes of H in single precision, too; modes of D, until the lowest are directions with images. Sources of twelve
+    // columns. While the space grows, the residual of each and vectors of a step; solutions of another batch may be
     // there. When it is complete, solutions and vectors of the sign functions that judge them.
     const double first_directions = 3.0 * std::min(options.overlap_modes, most_modes_as_directions),
                  of_modes = (p.modes_in_single ? 1.5 : 1.0) * options.modes + first_directions;
@@ -132,8 +132,8 @@ double time_of_measurement(const sign_cost& mixed, const measured_columns& colum
   const sign_cost in_double{mixed.lowest, mixed.highest, false};
   const auto as_double = [&](double of_delta) { return in_double.at(of_delta, speed.many, speed.many); };
   const auto as_used = [&](double of_delta) { return mixed.at(of_delta, speed.many, speed.single_many); };
-  // A calibration takes two steps, where there is something to calibrate. The relations of D take four sign functions
-  // a column, of which one is there.
+  // A calibration takes two steps, if there is something to calibrate. The relations of D take four sign functions a
+  // column, of which one is there.
   const double used = columns.mixed + (mixed.mixed ? 5.0 : 3.0) * columns.calibration;
   const double first_launches = on_gpu ? (columns.mixed + columns.calibration) * (as_double(0.1) + as_used(0.1)) : 0.0;
   return first_launches + columns.as_double * (as_double(1e-3 * delta) + 2.0 * as_double(delta)) +
@@ -192,7 +192,7 @@ double time_of_preconditioned(const overlap_options& options, double lowest, dou
   const double tolerance = options.tolerance(), masses = static_cast<double>(options.masses.size());
   const double accurate = cost.between(p.relaxation * tolerance, 1e-2, speed.many, speed.single_many);
   const double cheap = cost.at(p.inner_delta, speed.many, speed.single_many);
-  // An application of M with the sums of its solver, measured in those of H.
+  // An application of M with the sums of its solver, in units of applications of H.
   const double of_clover = 1.3 * clover_applications * speed.single_many;
   const double leading = leading_columns(12) / 12.0;
   if (p.recycled > 0) directions *= leading + (1.0 - leading) * share_after_recycling;
@@ -208,7 +208,8 @@ overlap_times times_of(const overlap_options& options, double volume, double low
   const sign_cost cost{lowest, highest, mixed};
   overlap_times t;
   const bool on_gpu = options.shared.device == "gpu";
-  // A cycle of 2.5 l columns and some of l / 4; beside the filter of degree d, matrix products with the search space.
+  // A cycle of 2.5 l columns and some of l / 4; in addition to the filter of degree d, matrix products with the search
+  // space.
   const double filter =
       options.filter_degree > 0 ? options.filter_degree : chosen_filter_degree(options.method, 1.05 * lowest, highest);
   const double search = options.search_space > 0 ? options.search_space : std::max(16.0, 2.5 * options.modes);
@@ -217,10 +218,11 @@ overlap_times times_of(const overlap_options& options, double volume, double low
   if (options.until == overlap_stage::modes) t.sign = 0.0;
   if (options.until <= overlap_stage::sign) return t;
 
-  // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. It takes 1.4 times as
-  // many vectors as l of these, and 150 (thick restarts of 2.5 l vectors on evenly spaced e, and runs up to 16^3x32),
-  // in blocks of p some 4 (p - 1) in 100 more; besides, cheap ones for chirality and zero modes. A pass over a vector
-  // is a fifth of an application: two over the modes of H and over the search space for each block.
+  // A Krylov space of S vectors has some S (2 / pi) asin sqrt(e_l / 4) Ritz values below e_l. A search takes 150
+  // vectors and 1.4 times as many as l of these values need (thick restarts of 2.5 l vectors on evenly spaced e, and
+  // runs up to 16^3x32). With blocks of p vectors it takes some 4 (p - 1) in 100 more; besides, cheap ones for
+  // chirality and zero modes. A pass over a vector is a fifth of an application: two over the modes of H and over the
+  // search space for each block.
   const double l = options.overlap_modes;
   if (l > 0) {
     const overlap_mode_search wanted = overlap_search_of(options);
@@ -237,7 +239,8 @@ overlap_times times_of(const overlap_options& options, double volume, double low
     if (overlap_search_in_single(options) && wanted.for_deflation)
       t.overlap_modes += 10.0 * l * cost.at(3e-3, speed.many, speed.single_many);
   }
-  // What the formulas leave out, as runs on 16^3x32 and 24^3x64 have it (validation/results/predictions.csv).
+  // Factors for work that the formulas leave out, from runs on 16^3x32 and 24^3x64
+  // (validation/results/predictions.csv).
   constexpr double more_in_modes = 1.15, more_in_solves = 1.75, more_in_preconditioned = 1.75;
   t.overlap_modes *= more_in_modes;
   if (options.until == overlap_stage::overlap_modes) return t;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a run takes: memory before it starts, and the time of its stages.
+/// Estimates of a run: memory before it starts, and the time of its stages.
 #pragma once
 
 #include "common/krylov/precision.hpp"
@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// What memory a run takes, by what it is for.
+/// The memory that a run needs, by its purpose.
 struct overlap_memory {
   double kernel_basis = 0.0;   ///< the search space of H
   double kernel_modes = 0.0;   ///< other fields of that search
@@ -18,7 +18,7 @@ struct overlap_memory {
   double solves = 0.0;         ///< modes of both and the vectors of the solves
   double solve_spaces = 0.0;   ///< of these the search spaces of the preconditioned scheme, as large as is expected
   double links = 0.0;
-  /// Of all stages, where search spaces lie in other memory or not.
+  /// Returns the largest need of a stage, with or without search spaces, which may lie in other memory.
   double largest(bool without_kernel_basis, bool without_overlap_basis) const;
   double largest() const { return largest(false, false); }
 };
@@ -29,7 +29,7 @@ struct kernel_speed {
   double one = 1.0, block = 1.0, many = 1.0;       ///< in double: alone, a block of the search for modes, twelve
   double single_one = 0.5, single_many = 0.5;      ///< in single precision
   double of_search = 1.0, single_of_search = 0.5;  ///< in blocks of the search for modes of D
-  double many_of_twelve = 1.0, single_many_of_twelve = 0.5;  ///< twelve at once, even where one alone is faster
+  double many_of_twelve = 1.0, single_many_of_twelve = 0.5;  ///< twelve at once, even if one alone is faster
 };
 
 /// Seconds that the stages are expected to take. With the speeds of kernel_speed{} the unit is an application in
@@ -62,8 +62,8 @@ kernel_time time_of_kernel(const machine_figures& machine, const overlap_options
 /// summed there.
 double seconds_of_verification(const overlap_options& options, const lattice_geometry& geometry, double lowest,
                                double highest, const kernel_speed& speed);
-/// Random vectors that a sign function is measured on: in mixed precision; in double, against a more accurate one; and
-/// those that a calibration and the relations of D take. On large lattices random vectors err alike.
+/// Numbers of random vectors for the error of a sign function in mixed precision, for its error in double against a
+/// more accurate one, and for a calibration and the relations of D. On large lattices random vectors err alike.
 struct measured_columns {
   int mixed = 4, as_double = 4, calibration = 2;
 };
@@ -81,7 +81,7 @@ double share_of_directions_in_batch(const overlap_preconditioner& preconditioner
 double expected_directions(const overlap_options& options, double volume, double tolerance);
 /// Returns whether a column alone would take 35 or more with four inner steps. Then eight are less work.
 bool takes_many_directions(const overlap_options& options, double volume);
-/// What the preconditioned scheme takes for twelve columns, to the tolerance of the options.
+/// Returns the seconds of the preconditioned scheme for twelve columns, to the tolerance of the options.
 /// \param directions            of a column
 /// \param clover_applications   of M in a solve of M x = b
 double time_of_preconditioned(const overlap_options& options, double lowest, double highest, double directions,
@@ -90,7 +90,7 @@ double time_of_preconditioned(const overlap_options& options, double lowest, dou
 /// |lambda_l| of H and the largest at beta = 6.0 and rho = 1.4, measured: for estimates before a run.
 double expected_mode(int modes, double volume);
 double expected_bound(const overlap_options& options);
-/// e of the first mode of D beyond those that are sought, likewise.
+/// e of the first mode of D beyond the wanted ones, likewise.
 double expected_overlap_mode(const overlap_options& options, double volume);
 
 }  // namespace plaquette

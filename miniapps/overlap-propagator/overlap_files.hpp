@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What each stage returns, as a file keeps it; and which options a file belongs to.
+/// Formats of the files that keep the results of stages; and the options that a file belongs to.
 #pragma once
 
 #include "common/app/resumable.hpp"
@@ -10,7 +10,7 @@
 
 namespace plaquette {
 
-/// The options that determine what a stage returns.
+/// The options that determine the result of a stage.
 json_document problem_of_modes(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_mode_search(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_overlap(const overlap_options& options, const lattice_geometry& geometry);
@@ -18,8 +18,8 @@ json_document problem_of_overlap_search(const overlap_options& options, const la
 json_document problem_of_scheme(const overlap_options& options, const lattice_geometry& geometry);
 json_document problem_of_solutions(const overlap_options& options, const lattice_geometry& geometry);
 
-/// Formats hold references to their arguments. What they make of a file throws input_error, naming it, where a number
-/// does not fit the options.
+/// Formats hold references to their arguments. Reading a file throws input_error, naming it, if a number does not fit
+/// the options.
 value_format<kernel_modes> format_of_modes(const overlap_options& options, overlap_solver& solver);
 value_format<search_snapshot<mode_search_state>> format_of_mode_search(const overlap_options& options,
                                                                        overlap_solver& solver);

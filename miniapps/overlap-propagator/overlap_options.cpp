@@ -16,7 +16,7 @@ namespace plaquette {
 
 namespace {
 
-/// A step of the ladder: what --size sets where an option of its own does not.
+/// A step of the ladder: the values that --size sets unless an option of its own does.
 struct problem {
   const char* name;
   extents lattice;
@@ -31,7 +31,7 @@ constexpr std::array<problem, 4> ladder{
      {"reference", {16, 16, 16, 32}, "heatbath:6.0:200", 80, 40, {0.02, 0.04, 0.1, 0.3}},
      {"target", {24, 24, 24, 64}, "heatbath:6.0:200", 200, 100, {0.01, 0.03, 0.1, 0.3}}}};
 
-/// What options say together, until all are read.
+/// Values of options that depend on each other, until all are read.
 struct raw_options {
   class_options size;
   std::string scheme = "auto";
@@ -43,7 +43,7 @@ bool may_precondition(const overlap_options& o) {
   return o.scheme == overlap_scheme::preconditioned || o.scheme_is_open;
 }
 
-/// Returns what reads "0.01,0.03": numbers of a range that differ, ascending in the result.
+/// Returns a function that reads "0.01,0.03": numbers of a range that differ, ascending in the result.
 auto different_reals(const real_range& range) {
   return [range](const std::string& text, const std::string& option) {
     auto numbers = parse_real_list(text, option, split(text).size(), range);
@@ -255,7 +255,7 @@ void require_sense(const overlap_options& options) {
 
 mode_search search_of(const overlap_options& options) {
   mode_search search;
-  // Where the range is fixed by hand, one mode more says where the rest begins.
+  // If the range is fixed by hand, one mode more says where the rest begins.
   search.modes = options.modes + (options.modes == 0 || options.sign.lowest > 0.0 ? 1 : 0);
   search.tolerance = options.modes > 0 ? options.mode_tolerance : 1e-6;
   search.method = options.method;
@@ -359,7 +359,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
     take_problem(options.shared, *options.run_class, line);
     if (!line.given("--masses")) options.masses = options.run_class->fixed["masses"].get<std::vector<double>>();
   }
-  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than that of the size
+  if (!options.run_class && line.given("--lattice")) options.size.clear();  // another problem than the size names
   if (!line.given("--preconditioner-stout") && options.shared.stout.steps > 0 &&
       options.preconditioner.smearing.steps == 3)
     options.preconditioner.smearing.steps = 2;
@@ -372,7 +372,7 @@ overlap_options parse_overlap_options(int argc, const char* const* argv) {
   }
   raw.action.mass = -options.rho;
   options.shared.action = make_action(raw.action);
-  // Solves correct what a loose tolerance leaves. That takes less than modes to 1e-10, of 4 modes or of 100.
+  // Solves correct the errors of modes to a loose tolerance. That takes less than modes to 1e-10, of 4 modes or of 100.
   if (options.overlap_tolerance == 0.0)
     options.overlap_tolerance = options.until == overlap_stage::propagators ? 1e-6 : 1e-10;
   require_sense(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the overlap-propagator is told on its command line.
+/// Options of the overlap-propagator's command line.
 #pragma once
 
 #include <optional>
@@ -29,14 +29,14 @@ std::string name(mode_method method);
 
 /// Where the bases of searches lie, on a GPU: the vectors that Lanczos makes orthogonal.
 enum class basis_place {
-  automatic,  ///< on the GPU, but for those that it has no room for
+  automatic,  ///< on the GPU, except bases that do not fit there
   device,
   host
 };
 
 struct overlap_options {
   shared_options shared;
-  std::string size;  ///< of the ladder; empty where none was named
+  std::string size;  ///< of the ladder; empty if none was named
   std::optional<official_class> run_class;
   std::string command;  ///< as typed
 
@@ -64,7 +64,7 @@ struct overlap_options {
   bool scheme_is_open = false;            ///< a trial tells whether it is the preconditioned one or this
   overlap_preconditioner preconditioner;  ///< of the preconditioned scheme
   bool inner_steps_given = false, preconditioner_tolerance_given = false;  ///< and not chosen by the size
-  /// Modes of D that the other schemes take where their number is not given: the preconditioned one needs none.
+  /// Modes of D that the other schemes take if their number is not given: the preconditioned one needs none.
   int modes_of_other_schemes = 0;
   source_description source;
   overlap_stage until = overlap_stage::propagators;
@@ -89,9 +89,9 @@ struct overlap_options {
 /// Returns the options with the scheme that a trial found to be the right one.
 overlap_options with_scheme(const overlap_options& options, overlap_scheme scheme);
 
-/// What is sought of the modes of H, as far as it is known before a run.
+/// Returns the wanted modes of H, as far as they are known before a run.
 mode_search search_of(const overlap_options& options);
-/// Whether the search for modes of D is in single precision, where the measured sign function allows it.
+/// Whether the search for modes of D is in single precision, if the measured sign function allows it.
 bool overlap_search_in_single(const overlap_options& options);
 /// The same as search_of for modes of D.
 overlap_mode_search overlap_search_of(const overlap_options& options);

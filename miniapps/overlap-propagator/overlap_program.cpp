@@ -140,7 +140,7 @@ double expected_work(const overlap_options& options, double volume, bool with_ba
 
 }  // namespace
 
-/// What a dry run says of the time.
+/// Adds the times of a dry run.
 void overlap_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine,
                                 double lowest) const {
   const double highest = expected_bound(options_);
@@ -167,8 +167,7 @@ void overlap_program::add_times(run_estimate& needs, const app_run& run, const m
 
 namespace {
 
-/// Returns what is free for fields, a rank: on the GPU, or what a planned one has; on the rank that has least.
-/// Collective.
+/// Returns the free memory for fields, a rank: on the GPU, or of a planned one; on the rank that has least. Collective.
 double free_memory(const app_run& run) {
   const auto planned = run.gpu || !run.shared.dry_run ? std::nullopt : planned_machine(run.shared);
   std::array<double, 1> taken{run.gpu   ? -run.device->free_bytes() / run.device->facts().ranks_sharing
@@ -212,7 +211,7 @@ void overlap_program::choose_batch(const app_run& run) {
   }
   const bool is_given = p.batch > 0;
   const double free = free_memory(run);
-  // Room is left for more directions than are expected. Where several ranks run, none may run out of memory.
+  // Room is left for more directions than are expected. If several ranks run, none may run out of memory.
   const double share = run.world.size() == 1 ? 0.94 : 0.86;
   // Narrow batches cost more than modes of H in double precision do in the inner steps.
   const std::vector<int> batches = is_given ? std::vector{p.batch} : std::vector{12, 6, 4, 3, 2, 1};
@@ -296,7 +295,7 @@ exit_status overlap_program::body(app_run& run) {
     run.note_stop(stop);
   }
   if (status == exit_status::interrupted) note_unfinished_files(run, options_);
-  status = run.finish(status);  // which may be that of a stop that came after the last file
+  status = run.finish(status);  // which may be interrupted after the last file
   if (status != exit_status::interrupted && run.is_root() && !options_.stopped_file().empty()) {
     std::error_code ignored;
     std::filesystem::remove(options_.stopped_file(), ignored);

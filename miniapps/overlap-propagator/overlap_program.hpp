@@ -26,15 +26,15 @@ class overlap_program final : public program {
   exit_status body(app_run& run) override;
 
  private:
-  /// Takes fewer modes of H where the search space has no room on the GPU, if the model expects that to be faster than
+  /// Takes fewer modes of H if the search space has no room on the GPU, and if the model expects that to be faster than
   /// one on the host. Collective.
   void choose_modes(const app_run& run, run_estimate& needs);
-  /// Chooses how many columns the preconditioned scheme solves for at once, by what is free. Collective.
+  /// Chooses how many columns the preconditioned scheme solves for at once, by the free memory. Collective.
   void choose_batch(const app_run& run);
-  /// Chooses where the search spaces lie, by what is free.
+  /// Chooses where the search spaces lie, by the free memory.
   void place_bases(const app_run& run, const overlap_memory& memory, run_estimate& needs);
   void add_times(run_estimate& needs, const app_run& run, const machine_figures& machine, double lowest) const;
-  /// The approximation of the sign function, where its range is given by hand.
+  /// Prints the approximation of the sign function, if its range is given by hand.
   void print_table(run_estimate& needs) const;
 
   overlap_options options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the stages of an overlap calculation found, as plain numbers, and how it is told: tables and JSON.
+/// The results of the stages of an overlap calculation, as plain numbers, and their tables and JSON.
 #pragma once
 
 #include <string>
@@ -58,7 +58,7 @@ struct mass_record {
   bit_sum bits{};  ///< of the solution, as it was judged
 };
 
-/// Returns what a sign function is, before it is applied.
+/// Returns the parameters of a sign function, before it is applied.
 /// \param delta  error that it is held to
 sign_record describe(const sign_operator& sign, double delta);
 
@@ -77,8 +77,8 @@ std::vector<std::string> table_of(const sign_record& r);
 void print(const overlap_record& r);
 void print(const std::vector<mass_record>& masses);
 void print(const preconditioned_work& work);
-/// The table of stages, next to what the paper has for 24^3 x 64.
-/// \param is_paper  whether the lattice is that of the paper, whose hours then stand next to the seconds
+/// Prints the table of stages, next to the paper's hours for 24^3 x 64.
+/// \param is_paper  whether the lattice is the paper's, whose hours then stand next to the seconds
 void print(const std::vector<stage_record>& stages, bool is_paper);
 
 }  // namespace plaquette

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The stages of a run: each is timed, counted and predicted, and what it returns may be kept in a file.
+/// The stages of a run: each is timed, counted and predicted, and its result may be kept in a file.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace plaquette {
 
-/// Where a stage keeps what it returns.
+/// The file of a stage's result, and its format.
 template <class Value>
 struct kept_stage {
   kept_file file;
@@ -28,7 +28,7 @@ class overlap_stages {
   /// Measures the speed of H, and tells how long all will take. All must outlive it. Collective.
   overlap_stages(app_run& run, const overlap_options& options, const gauge_input& gauge, overlap_solver& solver);
 
-  // What all stages share.
+  // The state that all stages share.
   app_run& run;
   const overlap_options& options;
   const gauge_input& gauge;
@@ -40,13 +40,13 @@ class overlap_stages {
   const kernel_speed& speed() const { return speed_; }
   /// Returns the seconds that stages are expected to take, before there are modes of H.
   overlap_times expected() const;
-  /// Returns the same with what is known of the sign function, and of D where modes of it are known.
+  /// Returns the same with the measured sign function, and with modes of D if they are known.
   overlap_times expected(const sign_operator& sign, const overlap_modes* modes = nullptr) const;
 
   /// Returns the seconds that solutions are expected to be judged in.
   double expected_verification(const sign_operator& sign) const;
 
-  /// Runs a stage and returns what it returns. Ends the run where it is stopped meanwhile. Collective.
+  /// Runs a stage and returns its result. Ends the run if it is stopped meanwhile. Collective.
   template <class Body>
   auto stage(const std::string& name, double predicted_seconds, const Body& body) {
     const kernel_count before = solver.count();
@@ -59,8 +59,8 @@ class overlap_stages {
       return value;
     }
   }
-  /// Returns what an earlier run kept of a stage, or runs it: a stage that is restored is judged like one that was run.
-  /// What it returns is kept where it is `worth` it, and the file of its search is then of no use. Collective.
+  /// Returns the result of a stage that an earlier run kept, or runs it: a restored stage is judged like one that was
+  /// run. Its result is kept if it is `worth` it, and the file of its search is then of no use. Collective.
   /// \param search  where a search under way is kept
   template <class Value, class State, class Compute, class Worth>
   Value resumable(const std::string& name, double predicted_seconds, const kept_stage<Value>& kept,
@@ -89,7 +89,7 @@ class overlap_stages {
     return std::move(found.value);
   }
 
-  /// Returns what stop points do in stages: a run with checkpoints keeps what it has, however long that takes.
+  /// Returns the question of stop points in stages: a run with checkpoints keeps its state, however long that takes.
   stop_question::function question_of_stages() const {
     return options.checkpoint.empty() ? stop_question::current() : nullptr;
   }
@@ -110,7 +110,7 @@ class overlap_stages {
   /// Prints a line for a search that takes long, and the progress line.
   void report_cycle(const char* what, int cycle, int converged, int sought, double worst, double seconds);
 
-  /// Returns a file for what the given options determine on this configuration.
+  /// Returns a file for results that the given options determine on this configuration.
   kept_file file(const std::string& path, json_document parameters) const;
 
  private:

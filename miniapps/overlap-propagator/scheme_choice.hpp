@@ -8,8 +8,8 @@
 
 namespace plaquette {
 
-/// A solve of one column to a loose tolerance, and what it says of twelve to the whole. Work is in applications of H in
-/// double.
+/// A solve of one column to a loose tolerance, and the estimate from it of a solve of twelve columns to the run's
+/// tolerance. Work is in applications of H in double.
 struct scheme_trial {
   bool converged = false;
   int directions = 0;                ///< of the trial
@@ -30,7 +30,7 @@ void print(const scheme_trial& trial);
 /// Returns the rule of the solves of a run, whose progress it shows.
 overlap_solve_rule rule_of(overlap_stages& stages, const sign_choice& choice);
 
-/// Solves one column, or reads what an earlier run found. Collective.
+/// Solves one column, or reads the trial of an earlier run. Collective.
 scheme_trial try_preconditioned(overlap_stages& stages, const sign_choice& choice, const sign_handle& sign);
 
 }  // namespace plaquette

@@ -28,7 +28,7 @@ void choose_range(sign_choice& choice, const overlap_options& options, const ker
   sign_options& sign = choice.options;
   if (sign.highest <= 0.0) sign.highest = modes.highest;
   if (sign.lowest <= 0.0) sign.lowest = modes.values.empty() ? modes.lowest_of_rest : std::abs(modes.values.back());
-  // What bounds the largest |H| is 2 in 1000 above it.
+  // modes.highest is 2 in 1000 above the largest |H|.
   choice.largest = modes.highest / 1.002;
   choice.smallest = modes.lowest_of_rest > 0.0 ? modes.lowest_of_rest
                     : modes.values.empty()     ? 0.0
@@ -55,8 +55,8 @@ void require_usable_degree(const overlap_options& options, const sign_options& s
       options.modes, options.delta, sign.lowest, needed, most, gap, gap / sign.lowest));
 }
 
-/// What was fixed by hand has to reach delta. With range and degree, or poles, of another program it has the error
-/// that it has.
+/// A degree or a number of poles that was fixed by hand has to reach delta. With range and degree, or poles, of another
+/// program any error is accepted.
 void require_accuracy(sign_choice& choice, const overlap_options& options) {
   const sign_options& sign = choice.options;
   const bool is_polynomial = sign.method == sign_method::polynomial;

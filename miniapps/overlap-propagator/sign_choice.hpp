@@ -23,8 +23,8 @@ struct sign_choice {
   bool is_tolerated() const { return !range_holds() && error_beyond > 0.0; }
 };
 
-/// Throws input_error where a range that does not hold |H| is to be used, and where what is fixed by hand does not
-/// reach delta.
+/// Throws input_error if a range that does not hold |H| is to be used. Throws it if a degree or a number of poles
+/// that is fixed by hand does not reach delta.
 sign_choice choose_sign(const overlap_options& options, const kernel_modes& modes);
 
 }  // namespace plaquette
