@@ -28,7 +28,7 @@ app_run::app_run(const shared_options& options, const lattice_geometry& lattice,
 
 namespace {
 
-/// True where a file is a report that says so.
+/// True if a file is a report that says so.
 bool is_report_of_stopped_run(const std::string& path) {
   std::ifstream file(path);
   const json_document found = json_document::parse(file, nullptr, false);

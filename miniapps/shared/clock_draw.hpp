@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Draws that nobody can know before they are made: what is drawn by the clock after a piece of work, that work could
-/// not prepare for.
+/// Draws that cannot be known before they are made: a piece of work cannot prepare for a draw by the clock after it.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,7 @@ void check_correlator(verification& checks, const std::string& name, const std::
   double largest = 0.0, smallest = std::numeric_limits<double>::infinity();
   for (const double c : correlator)
     if (c > 0.0) largest = std::max(largest, c), smallest = std::min(smallest, c);
-  // A heavy quark's solution is found before the Krylov space has reached all times; it is 0 where it has not been.
+  // A heavy quark's solution is found before the Krylov space has reached all times; it is 0 at times beyond.
   const bool fades = smallest <= 0x1p-53 * largest;
   const auto bad = std::ranges::count_if(correlator, [fades](double c) {
     const bool is_faded = fades && c == 0.0;

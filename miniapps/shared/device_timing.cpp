@@ -9,11 +9,11 @@ namespace plaquette {
 
 namespace {
 
-/// Tests that start many programs (PLAQUETTE_COPY_MIB) take a fifth: most of what those do is to be timed.
+/// Tests that start many programs (PLAQUETTE_COPY_MIB) take a fifth: they would spend most of their time in samples.
 double cpu_sample_seconds() { return std::getenv("PLAQUETTE_COPY_MIB") != nullptr ? 0.006 : 0.03; }
 constexpr double gpu_sample_seconds = 0.005;  // cool means that few: a second of work is another clock
 
-/// Clocks are those of this rank's GPU; energy and power are those of all, where all tell them.
+/// Clocks are read from this rank's GPU; energy and power are sums over all GPUs, if all report them.
 json_document window_of_ranks(const gpu_window& window, const library& device) {
   json_document seen = to_json(window);
   const bool told = seen.contains("energy_joule");

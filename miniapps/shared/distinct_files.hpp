@@ -32,8 +32,8 @@ inline std::filesystem::path place_of_file(const std::string& file) {
   return failed ? fs::path(file) : whole;
 }
 
-/// Throws input_error where two of these options name one file: what one writes the other would take away. Options
-/// without a file (empty) do not count.
+/// Throws input_error if two of these options name one file: the second output would replace the first. Options without
+/// a file (empty) do not count.
 inline void require_distinct_files(const std::vector<std::pair<std::string, std::string>>& files_of_options) {
   std::map<std::filesystem::path, std::string> option_of;
   for (const auto& [option, file] : files_of_options) {

@@ -48,7 +48,7 @@ link_start start_of(const gauge_choice& choice) {
 double mean_of_noise(double eps) { return 1.0 - 8.0 / 3.0 * eps * eps; }
 
 /// The heat bath of a cell, which each rank does by itself, repeated over the lattice; each link is then multiplied by
-/// one near 1. Modes of the Dirac operator are then those of the cell with all boundary phases, and no two cells are
+/// one near 1. Modes of the Dirac operator are then modes of the cell with all boundary phases, and no two cells are
 /// the same.
 gauge_configuration repeated_cell(const shared_options& options, const lattice_geometry& geometry,
                                   const communicator& world, run_control& control, progress_line& progress,
@@ -66,8 +66,8 @@ gauge_configuration repeated_cell(const shared_options& options, const lattice_g
     for (int mu = 0; mu < dimensions; ++mu) all(local)[mu] = of_cell(x)[mu] * all(local)[mu];
   });
   exchange_ghosts(all, world);
-  // A plaquette has four links. What is left: the fourth order, and the first one's average over the lattice. That is
-  // 0.4 eps / sqrt(V) at beta = 6, where six plaquettes meet in a link; ten times as much is allowed.
+  // A plaquette has four links. The remaining terms are the fourth order, and the first one's average over the lattice.
+  // That is 0.4 eps / sqrt(V) at beta = 6, where six plaquettes meet in a link; ten times as much is allowed.
   plaquette.expected = plaquette.of_cell * std::pow(mean_of_noise(eps), 4);
   plaquette.tolerance = 100.0 * std::pow(eps, 4) +
                         4.0 * eps / std::sqrt(static_cast<double>(geometry.global_volume())) +
@@ -86,8 +86,8 @@ gauge_configuration made_here(const shared_options& options, const lattice_geome
   return links->take();
 }
 
-/// What a file claims of its plaquette must be what its links have. A program that sums in single precision is heard
-/// where the checksum of the links is right, with a remark.
+/// The plaquette in a file's header must agree with its links. A sum in single precision is accepted, with a remark, if
+/// the checksum of the links is right.
 void require_claimed_plaquette(const std::string& path, gauge_file_header& header, double found) {
   if (std::isnan(header.plaquette)) return;  // nothing is claimed
   const double off = std::abs(header.plaquette - found);
@@ -109,7 +109,7 @@ json_document description_of(const gauge_file_header& header) {
   return d;
 }
 
-/// The reader has held every link of a file to what its precision allows; the same bound stands here for the links as
+/// The reader has held every link of a file to a bound by its precision; the same bound stands here for the links as
 /// they are used.
 double file_tolerance(const gauge_file_header& header) {
   constexpr double doubles = 1024.0 * 0x1p-53, floats = 1024.0 * 0x1p-24;
@@ -299,7 +299,7 @@ void print_gauge_remarks(const gauge_input& gauge) {
 
 void check_gauge(verification& checks, const gauge_input& gauge) {
   checks.add("links in SU(3)", gauge.distance_from_su3, gauge.su3_tolerance);
-  // Re tr U / 3 of a matrix in SU(3) lies in [-1/2, 1]; four links are off by what is allowed of each.
+  // Re tr U / 3 of a matrix in SU(3) lies in [-1/2, 1]; each of four links is off by at most the tolerance.
   const double rounding = 4.0 * gauge.su3_tolerance + sum_rounding(gauge.links.geometry().global());
   checks.add("plaquette is possible",
              gauge.plaquette.average >= -0.5 - rounding && gauge.plaquette.average <= 1.0 + rounding);

@@ -20,14 +20,14 @@ namespace plaquette {
 
 class library;
 
-/// Returns the lattice of the run: a file's own where one is named, else --lattice. Throws input_error where both are
-/// given and differ, and where the file cannot be used. Not collective.
+/// Returns the lattice of the run: a file's own if one is named, else --lattice. Throws input_error if both are given
+/// and differ, and if the file cannot be used. Not collective.
 extents lattice_of_run(const shared_options& options);
 
-/// Returns the part of this rank. Throws input_error where --grid is for another number of ranks or does not fit.
+/// Returns the part of this rank. Throws input_error if --grid is for another number of ranks or does not fit.
 lattice_geometry geometry_of_run(const shared_options& options, const communicator& world);
 
-/// The plaquette of a cell that was repeated, and what follows from it.
+/// The plaquette of a cell that was repeated, and the expected plaquette of the whole lattice.
 struct repeated_plaquette {
   double of_cell = 0.0, expected = 0.0, found = 0.0, tolerance = 0.0;
 };
@@ -38,22 +38,22 @@ struct gauge_input {
   double distance_from_su3 = 0.0;  ///< largest over all links
   double su3_tolerance = 0.0;
   json_document description;                        ///< for the report
-  std::optional<gauge_configuration> thin_links{};  ///< as they were before stout smearing, where they are to be kept
+  std::optional<gauge_configuration> thin_links{};  ///< before stout smearing, if they are to be kept
   /// A file of openQCD with open boundaries: its links from the last time slice to the first are zero.
   bool open_boundary = false;
-  std::vector<std::string> remarks{};  ///< on the file: what it leaves out, what was assumed or mended
+  std::vector<std::string> remarks{};  ///< on the file: omissions, assumptions and repairs
   std::optional<repeated_plaquette> repeated{};
   bit_sum judged{};  ///< of the links, ghosts included, when their plaquette and distance from SU(3) were measured
 };
 
-/// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, what was expected
-/// and what was found. Throws error of exit status 6 where the run is stopped meanwhile. Collective.
+/// Reads or makes it. Throws input_error for a file that cannot be used, with one line that names it, the expected
+/// value and the value found. Throws error of exit status 6 if the run is stopped meanwhile. Collective.
 /// \param device  makes random fields and heat baths
 gauge_input obtain_gauge(const shared_options& options, const lattice_geometry& geometry, const communicator& world,
                          run_control& control, progress_line& progress, const library& device);
 
-/// Returns the same for a run that reports: the report gets its description and its checks. None where the run is
-/// stopped meanwhile; the report then says so, and is all there is. Collective.
+/// Returns the same for a run that reports: the report gets its description and its checks. None if the run is stopped
+/// meanwhile; the report then says so, and is all there is. Collective.
 std::optional<gauge_input> obtain_gauge(report& result, const shared_options& options, const lattice_geometry& geometry,
                                         const communicator& world, run_control& control, progress_line& progress,
                                         const library& device);
@@ -65,7 +65,7 @@ void print_gauge_remarks(const gauge_input& gauge);
 
 /// Adds the checks of a configuration: every link in SU(3), and a finite plaquette.
 void check_gauge(verification& checks, const gauge_input& gauge);
-/// Adds the check that the links are still the bits that were judged: where the last user of them has done. Collective.
+/// Adds the check that the links are still the bits that were judged, after their last use. Collective.
 void check_links_kept(verification& checks, const gauge_input& gauge, const communicator& comm);
 
 }  // namespace plaquette

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The device of a run, as --device and other options say, and what a program reports of a GPU: its facts, its clocks
-/// and energy.
+/// The device of a run, as --device and other options say, and the facts, clocks and energy that a program reports of a
+/// GPU.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ std::shared_ptr<const library> open_device(const shared_options& options, const 
                                            const communicator& world,
                                            placement_policy placement = placement_policy::none);
 
-/// The GPU of a rank: what reads its clocks and energy, and how figures are timed on it.
+/// The GPU of a rank: a monitor of its clocks and energy, and the timing of figures on it.
 class gpu_access {
  public:
   gpu_access(std::shared_ptr<const library> device, const shared_options& options)
@@ -57,13 +57,13 @@ class gpu_access {
 
 /// Notes the GPU's part of the report's machine: itself, and the map of ranks to GPUs, cores and links.
 void note_gpu(machine_record& machine, const gpu_access& gpu, placement_policy placement);
-/// Returns for a person a line on the GPU, one a rank where there are several, and one for all that is not as it should
-/// be.
+/// Returns for a person a line on the GPU, one a rank if there are several, and one for everything that is not as it
+/// should be.
 std::string describe(gpu_access& gpu);
 /// Returns the tuner's mode, its choices, the seconds it took.
 json_document to_json(const tuning_summary& tuning);
 
-/// Throws memory_error, saying what was needed and what there was, unless `bytes` bytes are free on the GPU.
+/// Throws memory_error, which says the needed and the free bytes, unless `bytes` bytes are free on the GPU.
 void require_gpu_memory(const library& device, double bytes, const std::string& what);
 
 }  // namespace plaquette

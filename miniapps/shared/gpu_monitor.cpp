@@ -26,7 +26,7 @@ struct nvml_functions {
   const char* (*error_text)(int);
 };
 
-/// True where the library has them all.
+/// True if the library has them all.
 bool find_functions(void* library, nvml_functions& f) {
   const auto find = [library](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
@@ -60,7 +60,7 @@ struct gpu_monitor::state {
     if (library) dlclose(library);
   }
 
-  /// A reading, or none where the device does not tell.
+  /// Returns a reading, or none if the device reports none.
   template <class Number, class Function, class... Arguments>
   std::optional<double> read(Function function, Arguments... arguments) const {
     Number value{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Clocks, power and energy of a GPU as its driver reports them through NVML, which is searched for at run time. A
-/// program does without it where it is missing.
+/// program does without NVML if it is missing.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace plaquette {
 
-/// What was seen of a GPU over a stretch of time. A quantity that the driver does not tell is absent.
+/// Readings of a GPU over a stretch of time. A quantity that the driver does not tell is absent.
 struct gpu_window {
   double seconds = 0.0;
   std::vector<double> sm_clock_mhz, memory_clock_mhz;  ///< a reading at each `sample`
@@ -23,7 +23,7 @@ struct gpu_window {
   /// The counter of energy moves every tenth of a second or so: (seconds since the start, joule) of looks at which it
   /// had moved.
   std::vector<std::pair<double, double>> energy_ticks{};
-  /// Returns the mean power between the first and the last of these; none where they lie less than half a second apart.
+  /// Returns the mean power between the first and the last of these; none if they lie less than half a second apart.
   std::optional<double> power_watt() const;
 };
 /// Returns {"seconds", "sm_clock_mhz": {min, median, max}, "memory_clock_mhz", "energy_joule", "power_watt",
@@ -40,9 +40,9 @@ class gpu_monitor {
   gpu_monitor& operator=(const gpu_monitor&) = delete;
 
   bool works() const { return state_ != nullptr; }
-  /// Returns why it does not work; empty where it does.
+  /// Returns why the monitor does not work; empty if it does.
   const std::string& trouble() const { return trouble_; }
-  /// Of the driver; empty where unknown.
+  /// Of the driver; empty if unknown.
   std::string driver_version() const;
 
   void begin();

@@ -12,8 +12,8 @@
 
 namespace plaquette {
 
-/// What an iteration does for a column: applications of the even-odd operator; vectors that it reads or writes next to
-/// those of the operator; sums over all sites; kernels.
+/// The work of an iteration for a column: applications of the even-odd operator; further vectors that it reads or
+/// writes; sums over all sites; kernels.
 struct iteration_parts {
   int applications;
   double vectors, sums, kernels;
@@ -35,7 +35,7 @@ class krylov_clock {
                int columns);
 
   kernel_time application(const stored_as& as) const;
-  /// Returns the seconds in which so many vectors of each column are read or written.
+  /// Returns the seconds in which this number of vectors of each column is read or written.
   double of_vectors(double vectors, precision numbers) const;
   /// Returns the seconds of an iteration, with its share of reliable updates.
   /// \param updated  as which updates have operator and solution; none: there are no updates

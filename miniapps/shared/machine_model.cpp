@@ -42,7 +42,7 @@ machine_figures machine_of(const std::string& name, const json_document& m) {
   return f;
 }
 
-/// A positive number of a report; 0 where there is none.
+/// Returns a positive number of a report; 0 if there is none.
 double positive(const json_document& object, const char* key) {
   if (!object.is_object() || !object.contains(key) || !object[key].is_number()) return 0.0;
   const double value = object[key].get<double>();
@@ -60,7 +60,7 @@ double sites_of(const json_document& figure) {
   return sites;
 }
 
-/// What a figure tells of the machine: of the largest lattice, by the most threads.
+/// Takes the machine's speeds from figures: of the largest lattice, by the most threads.
 void take_figures(machine_figures& machine, const json_document& figures) {
   double most_sites = 0.0, most_threads = 0.0;
   json_document seen = json_document::object();
@@ -90,7 +90,7 @@ void take_figures(machine_figures& machine, const json_document& figures) {
   }
 }
 
-/// A machine of the kind that the table has, with what a report of `bench` measured.
+/// Returns a machine of the kind that the table has, with the measurements in a report of `bench`.
 machine_figures machine_of_report(const std::string& path, const std::string& device) {
   std::ifstream file(path);
   const json_document report = json_document::parse(file, nullptr, false);
@@ -204,9 +204,9 @@ kernel_time kernel_time::operator*(double times) const {
           static_cast<int>(std::lround(messages * times))};
 }
 
-/// What is launched for a hop, and what waits for what (gpu/dirac/hopping_term.cu). Within a host kernels write into
-/// the neighbour's memory: the interior goes on meanwhile, and the sites at the cuts follow in the same kernel. Between
-/// hosts the host starts the messages: packing, then the interior while they travel, then the sites at the cuts.
+/// The kernels of a hop and their order (gpu/dirac/hopping_term.cu). Within a host kernels write into the neighbour's
+/// memory: the interior goes on meanwhile, and the sites at the cuts follow in the same kernel. Between hosts the host
+/// starts the messages: packing, then the interior while they travel, then the sites at the cuts.
 kernel_time time_of(const machine_figures& machine, const divided_lattice& lattice, const kernel_work& work) {
   kernel_time t;
   const double fill = work.hops * machine.kernel;

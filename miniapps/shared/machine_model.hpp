@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How long a kernel takes on machines that need not be here, for --dryrun. The machines are those of machines.json, or
-/// that of a report of `plaquette bench`.
+/// How long a kernel takes on a machine of which only the figures are known, for --dryrun. The figures come from
+/// machines.json, or from a report of `plaquette bench`.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace plaquette {
 
-/// What a machine does, as far as the time of a run depends on it; bytes, flops and seconds. A rank has a GPU, or the
-/// cores of the machine that was measured.
+/// The speeds of a machine, as far as the time of a run depends on them; bytes, flops and seconds. A rank has a GPU, or
+/// the cores of the machine that was measured.
 struct machine_figures {
   std::string name, from;
   bool is_gpu = false;
@@ -30,15 +30,15 @@ struct machine_figures {
   json_document shares = json_document::object();  ///< {"hopping double 18": {"1": share of `copy`, "12": ...}}
   json_document dg = json_document::object();      ///< {"acoustics": {order: share of the FMA peak}, "bytes": share}
 
-  /// Returns the share of the copy bandwidth that a kernel reaches for a number of columns. It is linear in the
-  /// logarithm between those that are known.
+  /// Returns the share of the copy bandwidth that a kernel reaches for a number of columns. Between known numbers it is
+  /// linear in the logarithm.
   double share_of(const std::string& kernel, int columns = 1) const;
   /// Returns the share of the FMA peak that a stage of nodal-dg reaches with an order, in the fewest products.
   double dg_share(const std::string& equations, int order) const;
 };
 
 /// Returns the machine that --device names for a dry run: a card, a report, or "cpu"; none for "gpu". Throws
-/// input_error where neither is known.
+/// input_error if neither is known.
 std::optional<machine_figures> planned_machine(const shared_options& options);
 
 /// The part of a lattice that a rank has. Extents are real numbers, since a coarse lattice may be cut thinner than is
@@ -52,18 +52,18 @@ struct divided_lattice {
 };
 divided_lattice divided(const extents& lattice, const extents& grid);
 
-/// What a kernel does on a rank, and what it exchanges.
+/// The work of a kernel on a rank, and the bytes that it exchanges.
 struct kernel_work {
   double bytes = 0.0;        ///< through memory at least
   double share = 1.0;        ///< of the copy bandwidth
   int hops = 1;              ///< exchanges
-  double sent_a_site = 0.0;  ///< bytes for a site of a face, of all columns, a hop; of half the sites where even-odd
+  double sent_a_site = 0.0;  ///< bytes for a site of a face, of all columns, a hop; of half the sites if even-odd
   double read_a_site = 0.0;  ///< the same, to pack them
   double least = 0.0;        ///< seconds, however small the lattice is; 0: of `hops` kernels
   bool overlap = true;       ///< the interior goes on while messages travel
 };
 
-/// What it takes.
+/// The time of a kernel and its messages.
 struct kernel_time {
   double seconds = 0.0, alone = 0.0;   ///< with messages and without
   double inside = 0.0, outside = 0.0;  ///< bytes that a rank sends to ranks of its host, and to others

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Figures in relation to what the machine can do, which the same run measures.
+/// Figures in relation to the speed of the machine, which the same run measures.
 #pragma once
 
 #include "common/app/report.hpp"

@@ -224,7 +224,7 @@ difference compare_with_textbook(const spinor_configuration& found, const spinor
 }
 
 difference tolerance_of(const operator_case& c, double distance_from_su3) {
-  // Eight reals divide by numbers that may be small: where they are, a few sites are far worse than the rest.
+  // Eight reals divide by numbers that may be small: then a few sites are far worse than the rest.
   const bool eight = c.links == reconstruct::eight;
   if (c.precision == number_precision::half_precision) return {1e-4, eight ? 1e-3 : 4e-4};
   if (c.precision == number_precision::pairs_precision) return {0x1p-44, 0x1p-42};

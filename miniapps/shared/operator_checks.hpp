@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is checked of a timed operator, and to what tolerance: its output on random input against the textbook's
-/// formulas, site by site.
+/// Checks of a timed operator, and their tolerance: its output on random input against the textbook's formulas, site by
+/// site.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class site_sample {
   /// \param number  other ones choose other sites; to be drawn when the output is there (drawn_sample)
   site_sample(const lattice_geometry& geometry, bool everywhere, std::uint64_t number);
   bool holds(const coordinate& global) const;
-  /// True where one of the eight neighbours of a site is in the sample: what one hop into the sample reads.
+  /// Returns true if one of the eight neighbours of a site is in the sample: one hop into the sample reads such sites.
   bool is_next_to(const coordinate& global) const;
   /// Returns the same for two hops.
   bool is_two_from(const coordinate& global) const;
@@ -45,8 +45,8 @@ struct expected_operator {
   bool dagger = false;
 };
 
-/// How far an operator's output is from the formula's, over the sampled sites of the output. Both are NaN where the
-/// output holds one.
+/// How far an operator's output is from the formula's, over the sampled sites of the output. Both are NaN if the output
+/// holds one.
 struct difference {
   double norm = 0.0;        ///< |found - expected| / |expected|: what rounding does
   double worst_site = 0.0;  ///< the largest |found(x) - expected(x)| in units of the root mean square of |expected(x)|:
@@ -62,10 +62,10 @@ difference compare_with_textbook(const spinor_configuration& found, const spinor
                                  const gauge_configuration& links, const fermion_action& action,
                                  const expected_operator& formula, const site_sample& sample, const communicator& comm);
 
-/// Returns what is allowed: about ten times the rounding that was measured (README.md has the table), and 1e-4 in the
-/// norm in half precision. Where links are rebuilt, they come out in SU(3), and differ from those of the configuration
-/// by as much as these are off it (a file of 32-bit numbers: some 1e-7). For that 4 times `distance_from_su3` comes on
-/// top in the norm, and 40 times at the worst site.
+/// Returns the tolerance: about ten times the rounding that was measured (README.md has the table), and 1e-4 in the
+/// norm in half precision. Rebuilt links are in SU(3). They differ from the links of the configuration by their
+/// distance from it (a file of 32-bit numbers: some 1e-7). For that 4 times `distance_from_su3` comes on top in the
+/// norm, and 40 times at the worst site.
 /// \param distance_from_su3  the largest of the configuration's links
 difference tolerance_of(const operator_case& c, double distance_from_su3 = 0.0);
 

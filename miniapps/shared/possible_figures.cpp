@@ -23,7 +23,7 @@ bool streams(const operator_figure& figure, double cache_bytes) {
 
 bool is_in_double(const operator_figure& figure) { return figure.precision == "double"; }
 
-/// With the limits of this moment, where the figure has none.
+/// With the limits of this moment, if the figure has none.
 operator_figure with_limits(operator_figure figure, const cpu::context& ctx, const library& device,
                             double cache_bytes) {
   std::array<double, 2> known{figure.fraction_of_copy, figure.fraction_of_fma_peak};

@@ -34,7 +34,7 @@ void require_outputs(const std::vector<named_file>& files, const app_run& run) {
       require_writable(file.path, file.how == named_file::use::checkpoint || run.replaces(file.path));
 }
 
-/// Returns a line for a run with more threads than cores; empty where each thread has a core.
+/// Returns a line for a run with more threads than cores; empty if each thread has a core.
 std::string remark_on_threads(const machine_record& machine) {
   const int on_host = std::max(static_cast<int>(std::thread::hardware_concurrency()), 1);
   const int threads = machine.threads, of_all = threads * machine.ranks_on_host;
@@ -45,7 +45,7 @@ std::string remark_on_threads(const machine_record& machine) {
       of_all, on_host, threads, machine.logical_cpus);
 }
 
-/// Returns the ranks of the run: those that there are, or those that a dry run names.
+/// Returns the ranks of the run: the present ones, or the number that a dry run names.
 communicator ranks_of(const shared_options& options, const communicator& world) {
   if (options.planned_ranks == 0) return world;
   if (world.size() > 1)
@@ -54,7 +54,7 @@ communicator ranks_of(const shared_options& options, const communicator& world) 
   return options.planned_ranks == 1 ? world : communicator::planned(options.planned_ranks);
 }
 
-/// Returns the placement for the report; null where nothing is placed.
+/// Returns the placement for the report; null if no thread is placed.
 /// \param world  the ranks that there are
 json_document open_machine(const program& app, app_run& run, const communicator& world) {
   const auto policy = app.placement();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The skeleton of every program. A program states its options, what it needs, and its body. Then run_program does the
+/// The skeleton of every program. A program states its options, its needs, and its body. Then run_program does the
 /// rest: dry run, outputs, GPU, memory, report, verdict and exit status. miniapps/README.md has an example. It stands
 /// here and not in common/app, as it opens the GPU and reads links into fields of a library: common knows no library.
 #pragma once
@@ -25,15 +25,15 @@ struct named_file {
   enum class use {
     input,      ///< is read
     output,     ///< is written; one that exists is refused without --force
-    checkpoint  ///< is read where it exists, and replaced
+    checkpoint  ///< is read if it exists, and replaced
   };
   std::string option, path;  ///< an empty path: none
   use how = use::output;
 };
 
-/// What a run takes, known before it starts.
+/// The cost of a run, known before it starts.
 struct run_estimate {
-  double host_bytes = 0.0;  ///< a rank, beyond what the process has taken already
+  double host_bytes = 0.0;  ///< a rank, beyond the memory of the process so far
   double gpu_bytes = 0.0;   ///< a rank, on the GPU
   /// What else --dryrun and the head of the output say: a word of at most 10 characters, and a text.
   std::vector<std::pair<std::string, std::string>> lines{};
@@ -61,7 +61,7 @@ class program {
   virtual std::optional<placement_policy> placement() const { return std::nullopt; }
   /// Returns the official class that --size names; none: the run is of no class.
   virtual std::optional<official_class> run_class() const { return std::nullopt; }
-  /// Returns what a run takes. The GPU, if any, is open. The place to choose what depends on its free memory.
+  /// Returns the cost of a run. The GPU, if any, is open. Choices that depend on its free memory are made here.
   virtual run_estimate estimate(app_run& run) = 0;
   /// For the report: all that determines the result.
   virtual json_document parameters(const app_run& run) const = 0;
@@ -71,7 +71,7 @@ class program {
   virtual exit_status body(app_run& run) = 0;
 };
 
-/// Returns the lattice that an execution is made with where a program names none: 4^4 a rank.
+/// Returns the lattice that an execution is made with if a program names none: 4^4 a rank.
 lattice_geometry no_lattice(const communicator& world);
 
 /// Returns the whole main of a program.

@@ -110,7 +110,7 @@ std::vector<hdf5_attribute> attributes_of(const propagator_facts& facts) {
   return all;
 }
 
-/// Throws input_error where a number is none that a run can have had.
+/// Throws input_error if a number is none that a run can have had.
 void require_possible(const propagator_facts& facts, const std::string& path) {
   const auto require = [&path](bool possible, const std::string& expected, double found) {
     if (!possible)
@@ -134,7 +134,7 @@ void require_possible(const propagator_facts& facts, const std::string& path) {
   require(facts.tolerance > 0.0 && facts.tolerance < 1.0, "a tolerance above 0 and below 1", facts.tolerance);
 }
 
-/// The same result, with the name of the file before what is refused.
+/// Returns the result of some work, and puts the name of the file before the message of an input_error.
 template <class Work>
 auto named(const std::string& path, Work&& work) {
   try {
@@ -289,7 +289,7 @@ void write_propagator(const std::string& path, bool replace, const propagator& c
     return write_lime_propagator(path, columns, options, comm);
   }
   const lattice_geometry& geometry = columns.front().geometry();
-  propagator rotated;  // a copy where there is something to rotate
+  propagator rotated;  // a copy if there is something to rotate
   if (facts.basis != gamma_basis::degrand_rossi) {
     rotated = columns;
     rotate_basis(rotated, basis_rotation(facts.basis));

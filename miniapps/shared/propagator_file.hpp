@@ -5,11 +5,11 @@
 ///
 /// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
 /// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
-/// is S = M^-1 in the normalisation of M, applied to the source. Attributes of the data set:
-///   format_version (1; 2 where a Gaussian source is smeared with links before stout smearing), basis, basis_note,
-///   gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu, boundary_phases [4][2], source,
-///   source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance, revision, facts_checksum (CRC-32
-///   of the others that are read back).
+/// is S = M^-1 in the normalisation of M, applied to the source. The data set has these attributes.
+///   format_version: 1, or 2 if a Gaussian source is smeared with links before stout smearing;
+///   basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu;
+///   boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance;
+///   revision, facts_checksum (CRC-32 of the others that are read back).
 /// A LIME file has one SciDAC field in the order of QDP++ (Chroma), or, in tmLQCD's basis, twelve fields as tmLQCD
 /// writes them. The attributes are in its last record, plaquette-propagator, which other programs pass over: a
 /// checksum, and JSON. In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+
@@ -30,7 +30,7 @@
 
 namespace plaquette {
 
-/// What a propagator is the solution of.
+/// The action, source and links of a propagator.
 struct propagator_facts {
   fermion_action action;
   source_description source;
@@ -55,8 +55,9 @@ double propagator_file_bytes(const extents& lattice);
 void write_propagator(const std::string& path, bool replace, const propagator& columns, const propagator_facts& facts,
                       const communicator& comm);
 
-/// Adds checks that a file holds what was written to it: it is read again, site by site. It is compared bit by bit with
-/// the columns, in the basis of the file, and with the facts. Throws input_error where it cannot be read. Collective.
+/// Adds checks that a file holds the propagator that was written to it: it is read again, site by site. It is compared
+/// bit by bit with the columns, in the basis of the file, and with the facts. Throws input_error if it cannot be read.
+/// Collective.
 /// \param which  of several propagators, for the names of the checks: ", mass 0.1"
 void check_propagator_file(verification& checks, const std::string& path, const propagator& columns,
                            const propagator_facts& facts, const communicator& comm, const std::string& which = "");
@@ -66,7 +67,7 @@ struct loaded_propagator {
   propagator_facts facts;
 };
 
-/// Returns the inverse. Throws input_error, naming the file, where it is no such file or is for another lattice.
+/// Returns the inverse. Throws input_error, naming the file, if it is no such file or is for another lattice.
 /// Collective.
 loaded_propagator read_propagator(const std::string& path, const lattice_geometry& geometry, const communicator& comm);
 

@@ -10,7 +10,7 @@
 
 namespace plaquette {
 
-/// Puts all links back into SU(3); zero ones of an open boundary stay. Returns what was mended, a line. Collective.
+/// Puts all links back into SU(3); zero ones of an open boundary stay. Returns a line on the repairs. Collective.
 std::string reunitarise(gauge_configuration& links, const gauge_file_header& header, const communicator& world);
 
 }  // namespace plaquette

@@ -55,7 +55,7 @@ double plaquette_of(const json_document& gauge) {
   return gauge.value("plaquette", nothing);
 }
 
-/// Sets what the plaquette of a class must be. One rounding changes all links within some ten sweeps of the heat bath:
+/// Sets the expected plaquette of a class. One rounding changes all links within some ten sweeps of the heat bath:
 /// other machines make other links of the same distribution.
 void set_plaquette(official_class& problem, const json_document& plaquettes) {
   const char* key = problem.fixed.contains("start") ? "start" : "gauge";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Official problems: what --size and --memory fix, and whether a run keeps to it. The ladder is
-/// common/app/classes.json, which tools/validate.py reads too; RUN_RULES.md says what it is for.
+/// common/app/classes.json, which tools/validate.py reads too; RUN_RULES.md says its purpose.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct official_class {
   int expected_iterations = 0;  ///< of a solve, for estimates; 0: not known
   /// Of links before smearing, or of the cell that they repeat, and how far others may lie from it; 0: any.
   double plaquette = 0.0, plaquette_tolerance = 0.0;
-  int version = 1;  ///< rises with what is timed: figures of two versions are not compared
+  int version = 1;  ///< rises with the definition of the timed work: figures of two versions are not compared
 };
 
 /// --size and --memory as given.
@@ -39,11 +39,11 @@ struct class_options {
 option_row declare_class(command_line& line, class_options& chosen, const std::vector<std::string>& others,
                          const std::string& help);
 
-/// Returns the class of that name; none where `chosen.size` is none of an official class. Throws input_error where
-/// --memory was given then.
+/// Returns the class of that name; none if `chosen.size` is none of an official class. Throws input_error if --memory
+/// was given then.
 std::optional<official_class> find_class(const std::string& app, const class_options& chosen, const command_line& line);
 
-/// Sets lattice, links, action, right-hand sides and tolerance as the class has them, but for those that the command
+/// Sets lattice, links, action, right-hand sides and tolerance as the class has them, but for options that the command
 /// line gives itself.
 void take_problem(shared_options& options, const official_class& problem, const command_line& line);
 

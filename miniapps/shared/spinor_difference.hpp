@@ -15,7 +15,7 @@ namespace plaquette {
 
 using cpu::norm_of;
 
-/// Returns |found - expected| / |expected| over all sites; NaN where either holds one. Collective.
+/// Returns |found - expected| / |expected| over all sites; NaN if either holds one. Collective.
 inline double relative_difference(const spinor_configuration& found, const spinor_configuration& expected,
                                   const communicator& comm) {
   const auto [wrong, size] =

@@ -10,7 +10,7 @@
 namespace plaquette {
 
 /// Returns whether a file is the report of a run that a signal or the time limit has stopped, of this program and with
-/// these parameters. The command as typed and what is fitted to the machine (placement, batches) may differ.
+/// these parameters. The command as typed and values that are fitted to the machine (placement, batches) may differ.
 bool is_report_of_stopped_run(const std::string& path, const std::string& app, const json_document& parameters);
 
 }  // namespace plaquette
