@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What every part of the CPU library needs to know, passed down from `main`.
+/// The lattice, ranks, threads and memory that every part of the CPU library needs, passed down from `main`.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ namespace plaquette::cpu {
 /// lattice on the same execution. A context is taken wherever its execution alone is needed.
 class context {
  public:
-  /// A lattice on an execution of its own: see `execution`. Throws input_error where communicator and process grid
-  /// differ in size, or where the instruction set is not there.
+  /// A lattice on an execution of its own: see `execution`. Throws input_error if communicator and process grid differ
+  /// in size, or if the instruction set is missing.
   context(const lattice_geometry& geometry, const communicator& comm, int threads = 0,
           instruction_set isa = best_instruction_set())
       : context(geometry, cpu::execution(comm, threads, isa)) {}
@@ -33,7 +33,7 @@ class context {
   operator const cpu::execution&() const { return state_->execution; }
   const lattice_geometry& geometry() const { return state_->geometry; }
 
-  // Those of the execution.
+  // Members of the execution.
   const communicator& comm() const { return execution().comm(); }
   int threads() const { return execution().threads(); }
   instruction_set isa() const { return execution().isa(); }

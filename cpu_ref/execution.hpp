@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What lattices, and meshes without any lattice, share in the CPU library: ranks, threads and memory. The twin of
+/// The ranks, threads and memory that lattices, and meshes without any lattice, share in the CPU library. The twin of
 /// gpu/execution.hpp.
 #pragma once
 
@@ -20,7 +20,7 @@ class execution {
   /// \param isa      instruction set of the kernels
   explicit execution(const communicator& comm, int threads = 0, instruction_set isa = best_instruction_set());
 
-  /// Returns the same threads and memory, with this rank by itself: for what every rank does alike.
+  /// Returns the same threads and memory, with this rank by itself: for work that every rank does alike.
   execution alone() const;
 
   const communicator& comm() const { return state_->comm; }

@@ -7,7 +7,7 @@
 
 namespace plaquette::cpu {
 
-/// Returns what the CPU library does without a lattice, and what opens it.
+/// Returns the functions of the CPU library that need no lattice, and the function that opens one.
 const platform& this_platform();
 
 }  // namespace plaquette::cpu

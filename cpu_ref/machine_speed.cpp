@@ -46,7 +46,7 @@ double copy_gbytes_per_s(const context& ctx) { return copy_gbytes_per_s(ctx, byt
 
 double copy_gbytes_per_s(const context& ctx, double bytes) {
   constexpr std::int64_t line = 64 / sizeof(float);
-  constexpr double stream_above_bytes = 32 << 20;  // as the kernels do: what leaves the caches is stored past them
+  constexpr double stream_above_bytes = 32 << 20;  // like the kernels: data that leaves the caches is stored past them
   constexpr double least_bytes_a_pass = 2e7;       // so that a pass is long against the clock
   const std::int64_t lines = std::max<std::int64_t>(static_cast<std::int64_t>(bytes) / (2 * 64), ctx.threads());
   const auto repeats = static_cast<std::int64_t>(std::max(1.0, least_bytes_a_pass / bytes));

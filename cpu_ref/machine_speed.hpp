@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the machine can do, measured in the run that it is compared with: memory bandwidth and arithmetic of all ranks
+/// The speed of the machine, measured in the run that it is compared with: memory bandwidth and arithmetic of all ranks
 /// and threads together. The twin of gpu/device/machine_speed.hpp.
 #pragma once
 
@@ -11,10 +11,9 @@ namespace plaquette::cpu {
 /// Returns the bytes read and written per second by a copy between arrays that no cache holds, in 10^9; the best of
 /// several passes. Collective.
 double copy_gbytes_per_s(const context& ctx);
-/// Returns the bytes of its arrays on each rank: 256 MiB of a host, or a twentieth of what it has left. Tests that
-/// start many programs set fewer MiB (PLAQUETTE_COPY_MIB): what they then measure is the bandwidth of a cache, and
-/// operators are timed for shorter (time_applications).
-/// Collective.
+/// Returns the bytes of its arrays on each rank: 256 MiB of a host, or a twentieth of the host's free memory. Tests
+/// that start many programs set fewer MiB (PLAQUETTE_COPY_MIB): then they measure the bandwidth of a cache, and
+/// operators are timed for shorter (time_applications). Collective.
 double bytes_of_copy(const communicator& world);
 /// Returns the same between arrays of `bytes` bytes a rank, both together: the bandwidth of the cache level that holds
 /// them.

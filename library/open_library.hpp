@@ -9,7 +9,7 @@
 
 namespace plaquette {
 
-/// Returns what the library of a device does without a lattice; null if this build has no such library.
+/// Returns the functions of a device's library that need no lattice; null if this build has no such library.
 const platform* find_platform(device_kind device);
 
 /// Opens a lattice on the device of each rank. Throws input_error if this build has no such library, or no device is

@@ -73,8 +73,8 @@ std::vector<complex<T>> rounded(const scalars& a, int columns) {
   return result;
 }
 
-/// Adds <a, b> (re, im) and, where it is wanted, |b|^2 or |a|^2 to the sums. Partial sums of eight numbers at a time
-/// are independent, so that they become vectors.
+/// Adds <a, b> (re, im) and, if requested, |b|^2 or |a|^2 to the sums. Partial sums of eight numbers at a time are
+/// independent, so that they become vectors.
 template <class T>
 void add_dot(double& re, double& im, const complex<T>* a, const complex<T>* b, int n) {
   double sr = 0, si = 0;

@@ -56,7 +56,7 @@ struct coarse_kernels {
   void (*by_columns)(const column_products<T>&) = nullptr;
 };
 
-/// Returns those of an instruction set that runs here.
+/// Returns the kernels of an instruction set that runs here.
 template <class T>
 const coarse_kernels<T>& coarse_kernels_of(instruction_set isa);
 

@@ -13,8 +13,8 @@
 
 namespace plaquette::cpu {
 
-/// Some n x n matrices a site, stored by columns, real and imaginary parts of a column apart and padded: what the
-/// kernels of coarse_kernels.hpp take as rows.
+/// Some n x n matrices a site, stored by columns, real and imaginary parts of a column apart and padded: rows for the
+/// kernels of coarse_kernels.hpp.
 template <class T>
 class packed_matrices {
  public:
@@ -90,7 +90,7 @@ struct coarse_space {
   coarse_field<T> make(const field_shape& shape) const { return {on, lattice, shape}; }
 };
 
-/// What the Schur complement is made of, see coarse_schur_complement.
+/// The types of the Schur complement's parts, see coarse_schur_complement.
 template <class T>
 struct coarse_parts {
   using field = coarse_field<T>;

@@ -12,8 +12,8 @@
 
 namespace plaquette::cpu {
 
-/// The rows of a null space that belong to one aggregate and chirality: those of the even sites, then those of the odd
-/// ones.
+/// The rows of a null space that belong to one aggregate and chirality: first the rows of even sites, then of odd
+/// sites.
 struct rows_of_aggregate {
   int even_rows;
   std::int64_t even_begin, odd_begin;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the setup of multigrid (common/multigrid/multigrid_setup.hpp) needs of the CPU library.
+/// The types and functions of the CPU library that the setup of multigrid needs (common/multigrid/multigrid_setup.hpp).
 #pragma once
 
 #include <memory>
@@ -21,7 +21,8 @@
 
 namespace plaquette::cpu {
 
-/// What lattices of multigrid have whatever the operator is: single precision on all levels. Copies share everything.
+/// Types and functions for lattices of multigrid with any operator: single precision on all levels. Copies share
+/// everything.
 class multigrid_lattices {
  public:
   using fine_field = field<float>;
@@ -99,7 +100,7 @@ class multigrid_lattices {
   execution coarse_;  ///< where coarse lattices live
 };
 
-/// Those of the Wilson-clover operator.
+/// The same for the Wilson-clover operator.
 class multigrid_library : public multigrid_lattices {
  public:
   using fine_operator = schur_wilson_clover<float>;

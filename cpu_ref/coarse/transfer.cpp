@@ -337,7 +337,7 @@ class local_orthonormaliser {
       : rows_(rows), vectors_(vectors), columns_(rows, vectors, isa) {}
 
   /// Cholesky QR, twice: V = Q R with R^+ R = V^+ V. Products of matrices; but only for vectors that each add something
-  /// to those before. Returns whether they do; nothing is stored where not.
+  /// to those before. Returns whether they do; stores nothing if they do not.
   template <class Load, class Store>
   bool by_cholesky(const Load& load, const Store& store) {
     for (int j = 0; j < rows_; ++j)
@@ -383,7 +383,7 @@ class local_orthonormaliser {
   }
 
  private:
-  /// R^-1, [column][row], of V^+ V = R^+ R. Returns false where R has no inverse to speak of.
+  /// R^-1, [column][row], of V^+ V = R^+ R. Returns false if R has no inverse to speak of.
   bool make_inverse_factor() {
     const int n = vectors_;
     std::vector<complex<double>> gram(static_cast<std::size_t>(n * n));  // [c][k] = <v_k, v_c>

@@ -12,9 +12,9 @@
 
 namespace plaquette::cpu {
 
-/// T is double or float: what the null vectors are kept in, and the coarse field. The fine field is one of quarks
-/// (`field`, any precision) or that of a coarse lattice. Of a fine field on one parity only, the other counts as zero,
-/// and is not written. One caller at a time.
+/// T is double or float: the precision of the null vectors and of the coarse field. The fine field is one of quarks
+/// (`field`, any precision) or the field of a coarse lattice. Of a fine field on one parity only, the other counts as
+/// zero, and is not written. One caller at a time.
 template <class T>
 class transfer {
  public:
@@ -50,7 +50,7 @@ template <class Fine>
 null_space gathered(const Fine& vectors, const aggregates& blocks);
 
 /// Makes the vectors of every aggregate and chirality orthonormal: Gram-Schmidt, twice. Collective.
-/// Throws input_error where there are more vectors than an aggregate has numbers of a chirality.
+/// Throws input_error if there are more vectors than an aggregate has numbers of a chirality.
 orthonormalisation orthonormalise(null_space& vectors, const execution& on);
 
 }  // namespace plaquette::cpu

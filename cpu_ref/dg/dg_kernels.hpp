@@ -12,7 +12,8 @@
 
 namespace plaquette::cpu {
 
-/// What the kernels know. TM is acoustics in two dimensions: p = Ez, u = -Hy, v = Hx, with walls where p = 0.
+/// The equations that the kernels know. TM is acoustics in two dimensions: p = Ez, u = -Hy, v = Hx, with walls where p
+/// = 0.
 enum class dg_system { acoustics_2d, acoustics_3d, maxwell, count };
 
 /// A matrix in panels of rows, each stored column by column, so that a panel's coefficients are read in a row. It is
@@ -39,8 +40,8 @@ struct dg_constants {
   }
 };
 
-/// Returns what an element tells its neighbours: a trace has `components` numbers a node of a face, which its neighbour
-/// needs for the flux and no more. With n, t_0, t_1 and Z of the element that writes:
+/// Returns the numbers a node of a face in a trace, which an element writes for its neighbour: the neighbour needs them
+/// for the flux and no more. With n, t_0, t_1 and Z of the element that writes:
 ///   acoustics, upwind    p + Z n.u
 ///              central   p, n.u
 ///   Maxwell,   upwind    t_0.E + Z t_1.H, t_1.E - Z t_0.H
@@ -88,15 +89,14 @@ struct dg_stage_arguments {
   bool update = true;         ///< else the residual becomes the right-hand side, and q and traces stay
   const dg_kernel_source<T>* sources = nullptr;
   int source_count = 0;
-  dg_ticks* ticks = nullptr;  ///< where not null, time is measured
+  dg_ticks* ticks = nullptr;  ///< if not null, time is measured
 };
 
 template <class T>
 struct dg_kernel_table {
   int width = 0, vectors = 0, panel_rows = 0;
   int block() const { return width * vectors; }
-  /// stage[system][central](arguments, first block, one past the last, scratch): central where not all faces are
-  /// upwind.
+  /// stage[system][central](arguments, first block, one past the last, scratch): central if not all faces are upwind.
   void (*stage[static_cast<int>(dg_system::count)][2])(const dg_stage_arguments<T>&, std::int64_t first,
                                                        std::int64_t last, T* scratch) = {};
   /// write_traces[system][central](arguments, block, scratch): new_traces = traces of q.
@@ -114,7 +114,7 @@ struct dg_kernel_set {
   dg_kernel_table<double> double_precision;
 };
 
-/// Returns the tables of an instruction set; width 0 where this processor does not run it.
+/// Returns the tables of an instruction set; width 0 if this processor does not run it.
 const dg_kernel_set& dg_kernels_of(instruction_set isa);
 
 }  // namespace plaquette::cpu

@@ -34,7 +34,7 @@ template <class T, int W, int V, int R>
 __attribute__((noinline)) void multiply_panel(const T* a, int segments, int depth, const T* const* x, T* y) {
   using vector = simd<T, W>;
   constexpr int B = W * V;
-  vector sum[R][V];  // in registers only where all loops over it are unrolled
+  vector sum[R][V];  // in registers only if all loops over it are unrolled
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
@@ -145,7 +145,7 @@ void store_traces(const dg_stage_arguments<T>& s, std::int64_t element, const T*
   }
 }
 
-/// Reads what lies behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose
+/// Reads the traces behind a face of a block: out[m][component][B], C components. `spare` holds copies of traces whose
 /// nodes come in another order.
 template <class T, int W, int V, int C, int Faces>
 void read_block_traces(const dg_stage_arguments<T>& s, std::int64_t block, int face, T* out, T* spare) {
@@ -206,7 +206,7 @@ void add_sources(const dg_stage_arguments<T>& s, std::int64_t block, int B, T* q
 
 // ---- acoustics, and TM ----
 
-/// Traces of a block's q, for its neighbours. D dimensions; S: 1 where all fluxes are upwind, else 2.
+/// Traces of a block's q, for its neighbours. D dimensions; S: 1 if all fluxes are upwind, else 2.
 template <class T, int W, int V, int D, int S>
 void write_acoustics_traces(const dg_stage_arguments<T>& s, std::int64_t block, T* words) {
   using vector = simd<T, W>;
@@ -240,7 +240,7 @@ void write_acoustics_traces(const dg_stage_arguments<T>& s, std::int64_t block, 
   }
 }
 
-/// Computes p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 where all are
+/// Computes p_t = -K div u, rho u_t = -grad p in D dimensions. S: fluxes a face node that are lifted; 1 if all are
 /// upwind (u's flux is then -n / Z times p's), else 2. Upwind, with dp = p' - p, dn = n.(u' - u) and w the trace
 /// behind:
 ///   p's flux  f (dp - Z' dn) = f (mirror w - p + Z' n.u),  f = Fscale K / (Z + Z').
@@ -378,7 +378,7 @@ PLAQUETTE_INLINE tangential<V> tangential_part(const V (&tangent)[2][3], const T
   return result;
 }
 
-/// Traces of a block's q, for its neighbours. S: 1 where all fluxes are upwind, else 2.
+/// Traces of a block's q, for its neighbours. S: 1 if all fluxes are upwind, else 2.
 template <class T, int W, int V, int S>
 void write_maxwell_traces(const dg_stage_arguments<T>& s, std::int64_t block, T* words) {
   using vector = simd<T, W>;
@@ -413,7 +413,7 @@ void write_maxwell_traces(const dg_stage_arguments<T>& s, std::int64_t block, T*
   }
 }
 
-/// Computes mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 where all are
+/// Computes mu H_t = -curl E, eps E_t = curl H. S: fluxes a face node, each two tangential components: 1 if all are
 /// upwind (H's flux is then E's over Z, turned by a right angle), else 2. Upwind, with dE = E' - E, dH = H' - H and w
 /// the trace behind, turned into this element's frame:
 ///   E's flux  f (dE_0 - Z' dH_1, dE_1 + Z' dH_0) = f (w_0 - E_0 + Z' H_1, w_1 - E_1 - Z' H_0),
@@ -509,7 +509,7 @@ void maxwell_stage(const dg_stage_arguments<T>& s, std::int64_t first, std::int6
     for (int kind = 0; kind < 2; ++kind)  // 0: H, from curl E; 1: E, from curl H
       for (int v = 0; v < V; ++v) {
         const vector scale = constant(9 + kind, v), of_flux = constant(12, v);
-        // Where upwind, H's flux is (second, -first) of E's.
+        // If upwind, H's flux is (second, -first) of E's.
         const bool reversed = S == 1 && kind == 0;
         vector basis[3][3], tangent[faces][2][3];
         for (int a = 0; a < 3; ++a)

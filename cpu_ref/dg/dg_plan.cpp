@@ -55,8 +55,8 @@ vector3 rotation_of(const std::array<vector3, 2>& t, const vector3& n, const std
   return {dot(t[0], there[0]), dot(t[1], there[0]), dot(t[1], there[1])};
 }
 
-/// What a wave outside writes behind a face, as a neighbour with this face's frame mirrored, -n, t_0, -t_1, and the
-/// impedance z would: dg_trace_components as sums over kernel fields.
+/// Returns the trace of a wave outside behind a face, as a neighbour with this face's frame mirrored, -n, t_0, -t_1,
+/// and the impedance z would write it: dg_trace_components as sums over kernel fields.
 std::array<std::array<double, most_fields>, 4> outside_trace(dg_system system, bool central, const vector3& n,
                                                              const std::array<vector3, 2>& t, double z) {
   std::array<std::array<double, most_fields>, 4> w{};

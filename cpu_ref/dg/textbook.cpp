@@ -36,7 +36,7 @@ struct state_view {
   }
 };
 
-/// E and H of all Maxwell systems, and back; what a system does not have is zero.
+/// E and H of all Maxwell systems, and back; components that a system lacks are zero.
 struct electromagnetic {
   vector3 h{}, e{};
 };
@@ -90,7 +90,7 @@ field_values jump_at(const dg_domain& domain, const state_view& state, std::span
   }
 }
 
-/// What LIFT takes, without Fscale: n.(F - F*).
+/// The input of LIFT, without Fscale: n.(F - F*).
 field_values flux(const dg_domain& domain, const vector3& n, double alpha, double z, double z_behind,
                   const field_values& d) {
   if (domain.problem.equations == wave_equations::acoustics) {
@@ -340,7 +340,7 @@ double energy_rate(const dg_domain& domain, std::span<const double> state, std::
     }
     of_element[element] = sum;
   }
-  // Between elements nearly all cancels: what each addition loses would grow with their number.
+  // Between elements nearly all cancels: the rounding errors of additions would grow with their number.
   double rate = compensated_sum(of_element);
   for (const placed_source& s : domain.sources) {  // J q M w: the field where the source is
     const double jacobian = domain.geometry[static_cast<std::size_t>(s.element)].jacobian;

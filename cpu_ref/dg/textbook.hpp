@@ -21,8 +21,8 @@ std::vector<double> halo_traces(const dg_domain& domain, std::span<const double>
 std::vector<double> textbook_right_hand_side(const dg_domain& domain, std::span<const double> state,
                                              std::span<const double> halo, double t, std::int32_t element);
 
-/// Returns the rate of change of the energy of all elements here at time t: what flows through their faces, and what
-/// sources give. Inside an element the scheme keeps the energy. Of acoustics a face adds the integral of -p n.u + p fp
+/// Returns the rate of change of the energy of all elements here at time t: the flow through their faces, and the power
+/// of sources. Inside an element the scheme keeps the energy. Of acoustics a face adds the integral of -p n.u + p fp
 /// + n.u (n.fu), of Maxwell's equations -n.(E x H) + H.fH + E.fE, with the fluxes f of common/dg/README.md.
 /// \param state, halo  as above
 double energy_rate(const dg_domain& domain, std::span<const double> state, std::span<const double> halo, double t);

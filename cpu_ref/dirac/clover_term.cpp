@@ -47,7 +47,7 @@ hermitian_6x6 from_dense(const dense_6x6& m) {
   return block;
 }
 
-/// False where the block has no inverse.
+/// Returns false if the block has no inverse.
 bool invert(hermitian_6x6& inverse, const hermitian_6x6& block) {
   const Eigen::FullPivLU<dense_6x6> decomposition(to_dense(block));
   if (!decomposition.isInvertible()) return false;

@@ -22,7 +22,7 @@ using clover_configuration = site_field<clover_block>;
 /// of the four leaves around x, c_munu = action.clover_coefficient(mu, nu). Neither the mass nor the Wilson term's
 /// diagonal is in it. The boundary condition of the fermions does not enter: a closed loop crosses a boundary as often
 /// forwards as backwards.
-/// \param links  with ghosts filled (`exchange_ghosts`); throws std::logic_error where it sees that they are not
+/// \param links  links with ghosts filled (`exchange_ghosts`); throws std::logic_error if it sees that they are not
 clover_configuration make_clover_term(const gauge_configuration& links, const fermion_action& action);
 /// Makes A = 4 + m + C, the whole site-diagonal part, in the memory of blocks that are there. Throws input_error if
 /// they are on another lattice.

@@ -45,14 +45,14 @@ spinor<double> at_site(const coordinate& x, const spinor_configuration& psi, con
                        const fermion_action& action, bool dagger = false);
 
 /// Computes out = M in, or M^+ in. Collective: the ghosts of `in` are refreshed.
-/// \param links  with ghosts filled; throws std::logic_error where they are not
+/// \param links  with ghosts filled; throws std::logic_error if they are not
 void apply(spinor_configuration& out, spinor_configuration& in, const gauge_configuration& links,
            const fermion_action& action, const communicator& comm, bool dagger = false);
 
 /// Returns |b - M x| / |b| of the full system, recomputed here whatever found x. The same bits for any number of
-/// threads, and to rounding for any process grid; NaN where a field holds one. For b = 0: 0 where M x = 0, infinite
-/// elsewhere. Collective: the ghosts of x are refreshed.
-/// \param links  with ghosts filled; throws std::logic_error where they are not
+/// threads, and to rounding for any process grid; NaN if a field holds one. For b = 0: 0 if M x = 0, infinite
+/// otherwise. Collective: the ghosts of x are refreshed.
+/// \param links  with ghosts filled; throws std::logic_error if they are not
 double relative_residual(const spinor_configuration& b, spinor_configuration& x, const gauge_configuration& links,
                          const fermion_action& action, const communicator& comm);
 

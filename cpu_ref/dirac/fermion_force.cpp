@@ -86,7 +86,7 @@ void for_each_site_of(const lattice_geometry& geometry, int parity, Visit&& visi
   });
 }
 
-/// Returns the sum of value(x) over the sites of one parity. Throws where one is NaN on any rank.
+/// Returns the sum of value(x) over the sites of one parity. Throws if one is NaN on any rank.
 template <class Value>
 double sum_of_logarithms(const lattice_geometry& geometry, int parity, const communicator& comm, Value&& value) {
   std::vector<double> values(static_cast<std::size_t>(geometry.local_volume()));

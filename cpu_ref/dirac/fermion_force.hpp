@@ -3,9 +3,9 @@
 /// Forces of Wilson-clover quarks on momenta. common/operators/fermion_force.hpp has the formulas,
 /// common/gauge/force.hpp the conventions of momenta.
 ///
-/// X and Y are fields of Dirac spinors on all sites, with equally many columns, over which the action is summed: what
-/// weighs a column is in its X. Links come with their ghosts. All functions throw input_error where lattices, shapes or
-/// columns do not fit, and all but `clear` are collective.
+/// X and Y are fields of Dirac spinors on all sites, with equally many columns, over which the action is summed. The
+/// weight of a column is in its X. Links come with their ghosts. All functions throw input_error where lattices, shapes
+/// or columns do not fit, and all but `clear` are collective.
 #pragma once
 
 #include <array>
@@ -63,11 +63,11 @@ void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, 
                       const communicator& comm);
 
 /// Returns the sum of ln det A(x) over the sites of one parity. Throws input_error on every rank, naming the first site
-/// by its global coordinate, where a block is singular or its determinant is negative.
+/// by its global coordinate, if a block is singular or its determinant is negative.
 double log_determinant(const clover_configuration& a, int parity, const communicator& comm);
 
-/// Returns ln det A of `after` less that of `before`, summed as differences site by site. Throws as log_determinant
-/// does.
+/// Returns ln det A of `after` minus ln det A of `before`, summed as differences site by site. Throws as
+/// log_determinant does.
 double log_determinant_difference(const clover_configuration& after, const clover_configuration& before, int parity,
                                   const communicator& comm);
 

@@ -17,8 +17,8 @@ class hermitian_wilson {
  public:
   /// \param links   with ghosts filled; not kept
   /// \param action  of D_w: fermion_action::isotropic(-rho, 0)
-  /// \param stored  real numbers of each link that are kept
-  /// Throws input_error where the action has a clover term, or where links are not in SU(3) and `stored` needs it.
+  /// \param stored  stored real numbers of each link that are kept
+  /// Throws input_error if the action has a clover term, or if links are not in SU(3) and `stored` needs it.
   hermitian_wilson(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                    reconstruct stored = reconstruct::twelve);
 

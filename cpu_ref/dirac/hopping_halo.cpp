@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The halo of a hopping term: half-spinors that go to other ranks, and slots for those that come.
+// The halo of a hopping term: half-spinors that go to other ranks, and slots for half-spinors from other ranks.
 #include <omp.h>
 
 #include <bit>
@@ -27,8 +27,8 @@ complex<real_of<T>> read_component(const word_of<T>* block, int k, int width) {
   }
 }
 
-/// The half-spinor of a hop in direction 2 mu or 2 mu + 1 for one lane of a block as the kernels make it (in time
-/// without the factor 2), in fixed point with its scale. `stride` separates its numbers.
+/// Makes the half-spinor of a hop in direction 2 mu or 2 mu + 1 for one lane of a block like the kernels (in time
+/// without the factor 2). It is in fixed point with its scale. `stride` separates its numbers.
 /// \param exchanged  the halves of psi, for D^+
 template <int direction, class T>
 void project_lane(const word_of<T>* psi, bool exchanged, int width, real_of<T> hop_scale, real_of<T>* to, int stride) {

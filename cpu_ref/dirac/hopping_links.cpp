@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The links of a hopping term: what the action makes of them, and how they are stored.
+// The links of a hopping term: their factors in the action, and how they are stored.
 #include <omp.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 /// Links of files in single precision are in SU(3) to 1e-6.
 constexpr double su3_tolerance = 1e-5;
 
-/// What the action makes of U_mu(x): coefficient * phase * U.
+/// U_mu(x) with its factors in the action: coefficient * phase * U.
 struct link_in_action {
   su3<double> u;
   double coefficient;
@@ -30,7 +30,8 @@ link_in_action link_of(const gauge_configuration& links, const fermion_action& a
   return {links(x)[mu], action.hop_coefficient(mu), last ? action.boundary_phase[mu] : complex<double>{1.0, 0.0}};
 }
 
-/// How far a link is from what its stored form can hold: few reals hold links in SU(3), 16 bits parts up to 1.
+/// Returns the distance of a link from the nearest one that its stored form can hold: few reals hold links in SU(3), 16
+/// bits parts up to 1.
 template <class T>
 double unsuitability(const su3<double>& u, reconstruct stored) {
   if (stored != reconstruct::none) return distance_from_su3(u);

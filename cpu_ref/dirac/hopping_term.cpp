@@ -72,7 +72,7 @@ void hopping_term<T>::follow(const gauge_configuration& links) {
 template <class T>
 link_form hopping_term<T>::form_for(int columns) const {
   if (stored_ == reconstruct::eight) return link_form::expanded;
-  // What is made of a link once serves all columns.
+  // An expanded link serves all columns.
   if (columns > 1 && (is_half<T> || stored_ == reconstruct::twelve)) return link_form::expanded;
   return stored_ == reconstruct::twelve ? link_form::two_rows : link_form::whole;
 }
@@ -113,7 +113,7 @@ hopping_arguments<T> hopping_term<T>::arguments_for(field<T>& out, const field<T
   return arg;
 }
 
-/// Which kernel: for blocks without slots of the halo, or for those with them.
+/// Returns which kernel to call: for blocks without slots of the halo, or for blocks with slots.
 template <class T>
 int far_kernel(const hopping_arguments<T>& arg) {
   return arg.prefetch || arg.prefetch_links.blocks_ahead > 0 || arg.prefetch_columns ? 1 : 0;
@@ -241,7 +241,7 @@ void hopping_term<T>::apply_hermitian(field<T>& out, double scale, double a, con
     }
     return;
   }
-  // A few blocks of one parity, then those of the other, which lie between them.
+  // A few blocks of one parity, then blocks of the other, which lie between them.
   constexpr std::int64_t few = 8;
   const auto kernel = context_.kernels<T>().hop[static_cast<int>(form_for(in.columns()))][far_kernel(of_parity[0])];
   const std::int64_t blocks = layout.blocks();

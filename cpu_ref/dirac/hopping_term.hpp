@@ -22,7 +22,7 @@ struct hopping_finish {
   const field<T>* x = nullptr;  ///< of the output's parity
   double a = 1.0;
   const word_of<T>* clover = nullptr;  ///< site-diagonal blocks of the output's parity, see `site_diagonal`
-  /// Where not null, `sums` becomes <out, w> and |out|^2 over all ranks: no pass over memory but w's.
+  /// If not null, `sums` becomes <out, w> and |out|^2 over all ranks: no pass over memory but w's.
   const field<T>* w = nullptr;
   std::optional<std::pair<scalars, scalars>>* sums = nullptr;
 };
@@ -47,8 +47,8 @@ class hopping_term {
 
   /// \param links   with ghosts filled (else std::logic_error is thrown); not kept
   /// \param stored  real numbers of each link that are kept
-  /// Collective. Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals,
-  /// with parts up to 1 for half precision.
+  /// Collective. Throws input_error if the stored form cannot hold the links: 12 and 8 reals hold SU(3), half precision
+  /// parts up to 1.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                reconstruct stored = reconstruct::none);
 
@@ -56,8 +56,8 @@ class hopping_term {
   /// does; the operator can then be used after it has followed other links.
   void follow(const gauge_configuration& links);
 
-  /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
-  /// x, but not in. Collective.
+  /// out and in are Dirac spinors on opposite parities with equal columns; x, if used, has out's shape. out may be x,
+  /// but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   /// Computes out = gamma_5 (scale D + a) in + d in + b u + c w on Dirac spinors of the full lattice; without u or w
@@ -83,7 +83,7 @@ class hopping_term {
   };
   struct packed_links {
     aligned_buffer<word_of<T>> words;
-    std::vector<std::uint8_t> factors;  ///< empty where no link has one
+    std::vector<std::uint8_t> factors;  ///< empty if no link has one
     link_pointer<T> pointer() const { return {words.data(), factors.empty() ? nullptr : factors.data()}; }
   };
   class link_packer;
@@ -96,7 +96,7 @@ class hopping_term {
   /// Calls run(kernel, list of blocks, count) for all blocks, while the halo of `in` is exchanged.
   template <class Run>
   void run_with_halo(hopping_arguments<T>& arg, const field<T>& in, int parity, bool daggered, const Run& run) const;
-  /// Makes room for the messages of a batch of `columns`, where there is none yet.
+  /// Makes room for the messages of a batch of `columns`, if there is none yet.
   void prepare_halo(int parity, int columns) const;
   pending_exchange start_halo(const field<T>& in, int parity, bool daggered) const;
   void fill_slots(const field<T>& in, int parity, bool daggered) const;

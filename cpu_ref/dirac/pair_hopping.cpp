@@ -36,7 +36,7 @@ half_spinor projected(const spinor<float_pair>& psi) {
   return h;
 }
 
-/// Adds what (1 + sign gamma_mu) makes of two upper spins to all four.
+/// Adds (1 + sign gamma_mu) of two upper spins to all four.
 template <int mu, int sign>
 void add(spinor<float_pair>& sum, const half_spinor& h) {
   constexpr chiral_links g = links_of_gamma(mu);

@@ -11,8 +11,8 @@
 namespace plaquette::cpu {
 
 /// One number, or packed [block][chirality][18][re, im][W] a parity (six diagonal numbers of a 6x6 block, then those
-/// below, row by row), for half [block][chirality][18][W] pairs of 16 bits, [W] scales. What is packed is half of the
-/// matrix. Copies share the blocks.
+/// below, row by row), for half [block][chirality][18][W] pairs of 16 bits, [W] scales. Only half of the matrix is
+/// packed. Copies share the blocks.
 template <class T>
 class site_diagonal {
  public:
@@ -21,12 +21,12 @@ class site_diagonal {
   site_diagonal(const context& ctx, const clover_configuration& blocks);
 
   /// Takes other blocks, in the memory of the blocks so far; copies of this object have them too. Throws
-  /// std::logic_error where it is a number.
+  /// std::logic_error if it is a number.
   void follow(const clover_configuration& blocks);
 
   bool is_number() const { return blocks_[0] == nullptr; }
   double value() const { return value_; }
-  /// Returns the blocks of one parity, or null where it is a number.
+  /// Returns the blocks of one parity, or null if it is a number.
   const word_of<T>* blocks(int parity) const { return is_number() ? nullptr : blocks_[parity]->data(); }
   /// Computes out = A in, fields of one parity.
   void apply(field<T>& out, const field<T>& in) const;

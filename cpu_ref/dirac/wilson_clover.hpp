@@ -14,7 +14,7 @@ namespace plaquette::cpu {
 
 using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, plaquette::schur_kind;
 
-/// What the operator is made of, see `dirac_library`.
+/// The types of the operator's parts, see `dirac_library`.
 template <class T>
 struct dirac_parts {
   using field = cpu::field<T>;

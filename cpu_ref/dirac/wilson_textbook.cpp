@@ -19,7 +19,7 @@ constexpr std::array<std::array<spin_matrix, 2>, dimensions> projectors = [] {
   return all;
 }();
 
-/// What a spinor takes with it on the hop from x to x + sign mu; 1 within the lattice.
+/// Returns the boundary phase of a hop from x to x + sign mu; 1 within the lattice.
 complex<double> phase_of_hop(const coordinate& x, int mu, int sign, const lattice_geometry& geometry,
                              const fermion_action& action) {
   const int at = geometry.to_global(x)[mu];

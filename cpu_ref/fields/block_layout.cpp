@@ -43,7 +43,7 @@ block_layout::block_layout(const lattice_geometry& geometry, int width)
 void block_layout::make_group() {
   const extents& local = geometry_.local();
   // Lanes fill x first, then y, z, t (measured: fewer permutations and better reuse); directions that are cut come
-  // last, so that their faces are whole blocks where possible.
+  // last, so that their faces are whole blocks if possible.
   std::vector<int> order;
   for (const bool cut : {false, true})
     for (int mu = 0; mu < dimensions; ++mu)

@@ -36,7 +36,7 @@ struct halo_face {
   std::int64_t receive_offset;   ///< where they begin among all that come in for this parity
 };
 
-/// One lane of a halo slot: what is put there.
+/// The contents of one lane of a halo slot.
 struct slot_lane {
   std::int64_t message;  ///< index among the half-spinors that come in, or -1
   block_site local;      ///< where message is -1: a site of this rank, of the opposite parity
@@ -45,7 +45,7 @@ struct slot_lane {
 /// Tables of one local lattice for one number of lanes.
 class block_layout {
  public:
-  /// \param width  lanes W, a power of two; throws std::invalid_argument where the lattice has no such group
+  /// \param width  lanes W, a power of two; throws std::invalid_argument if the lattice has no such group
   block_layout(const lattice_geometry& geometry, int width);
 
   /// Returns the largest power of two, at most `widest`, that the local lattice allows.

@@ -6,8 +6,8 @@
 
 namespace plaquette::cpu {
 
-/// Returns the bytes of the largest of the caches that Linux describes in a folder, [index0, index1, ...]/size; 0 where
-/// it describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
+/// Returns the bytes of the largest of the caches that Linux describes in a folder, [index0, index1, ...]/size; 0 if it
+/// describes none. (Linux, Documentation/ABI/testing/sysfs-devices-system-cpu)
 double largest_cache_bytes(const std::string& folder);
 
 /// Returns the same for the caches that core 0 may use together with other cores. Where Linux describes none (in some

@@ -225,8 +225,8 @@ void export_array(const spinor_array<double>& to, const field<T>& x) {
 template <class To, class From>
 void convert(field<To>& to, const field<From>& from) {
   if (!(to.shape() == from.shape())) throw std::logic_error("convert: shapes differ");
-  // The blocks of one layout hold those of the other, or parts of them, lane by lane: what lies side by side in both is
-  // read together.
+  // The blocks of one layout hold blocks of the other, or parts of them, lane by lane: lanes that lie side by side in
+  // both are read together.
   const block_layout &source = from.layout(), &target = to.layout();
   const int width = target.width(), components = to.components();
   for (int part = 0; part < to.parts(); ++part)

@@ -41,8 +41,8 @@ class scalars {
 };
 
 /// T is double, float or half. Numbers lie as [parity][block][column][spin * colours + colour][re, im][W], in the spin
-/// basis that `basis()` says; those of half as [parity][block][column][spin * colours + colour][W] pairs of 16 bits,
-/// then [W] scales, one a site (simd/storage.hpp). Copies share storage; `like` makes a field of its own, with
+/// basis that `basis()` says. Numbers of half lie as [parity][block][column][spin * colours + colour][W] pairs of 16
+/// bits, then [W] scales, one a site (simd/storage.hpp). Copies share storage; `like` makes a field of its own, with
 /// undefined contents.
 template <class T>
 class field {
@@ -130,7 +130,7 @@ template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
 /// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once. These are as many
-/// as keep them in a quarter of the last-level cache (others use it too). All, where not even two columns stay there,
+/// as keep them in a quarter of the last-level cache (others use it too). All, if not even two columns stay there,
 /// since then it is the links that a batch saves. Measured with BiCGstab at 16^4: simd/NOTES.md.
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
@@ -138,7 +138,7 @@ int columns_at_once(const field<T>& x, int vectors);
 int columns_at_once(double bytes_of_a_column, int columns);
 
 /// Copies column `column` of x from a canonical spinor field, whose sites of the other parity are ignored where x has
-/// one. Numbers are turned from the DeGrand-Rossi basis to that of x in double, then rounded.
+/// one. Numbers are rotated from the DeGrand-Rossi basis to the basis of x in double, then rounded.
 template <class T>
 void import_column(field<T>& x, int column, const spinor_configuration& from);
 /// Does the inverse, to a few roundings of the largest number of a site. Sites that x does not have are set to zero;
@@ -146,7 +146,7 @@ void import_column(field<T>& x, int column, const spinor_configuration& from);
 template <class T>
 void export_column(spinor_configuration& to, const field<T>& x, int column);
 /// Copies the columns of an array of a caller, in one pass, to the first columns of x, which has all sites. The bits
-/// are those of import_column.
+/// are the same as by import_column.
 template <class T>
 void import_array(field<T>& x, const spinor_array<const double>& from);
 /// Does the inverse.

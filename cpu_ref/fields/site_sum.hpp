@@ -59,7 +59,7 @@ std::array<double, Count> total_of_rows(const std::vector<std::array<double, Cou
 }  // namespace detail
 
 /// Calls visit(x) for every local site, given by its local coordinate, with the threads of OpenMP. Which thread sees
-/// which site is not defined, so visit(x) writes nothing but what belongs to x.
+/// which site is not defined, so visit(x) writes only data that belongs to x.
 template <class Visit>
 void for_each_site(const lattice_geometry& geometry, Visit&& visit) {
   detail::visit_rows(geometry, 0, geometry.local_volume() / geometry.local()[0], visit);

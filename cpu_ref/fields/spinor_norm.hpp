@@ -29,7 +29,7 @@ inline double factor_to_one(const spinor_configuration& x, const communicator& c
   return std::ldexp(1.0, std::min(-std::ilogb(all[0]), 1000));
 }
 
-/// Returns |x|; NaN where x holds one. Collective.
+/// Returns |x|; NaN if x holds one. Collective.
 inline double norm_of(const spinor_configuration& x, const communicator& comm) {
   const double factor = factor_to_one(x, comm);
   const auto sum = sum_over_sites<1>(

@@ -23,7 +23,7 @@ void for_pieces_of_rows(const lattice_geometry& geometry, Piece&& piece, std::in
   }
 }
 
-/// Does what for_each_site does. Collective.
+/// Does the same as for_each_site. Collective.
 template <class Visit>
 void for_each_site_stoppably(const lattice_geometry& geometry, Visit&& visit) {
   for_pieces_of_rows(geometry,

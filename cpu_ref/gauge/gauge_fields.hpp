@@ -50,7 +50,7 @@ gauge_configuration transformed(const gauge_configuration& links, const gauge_tr
 spinor_configuration transformed(const spinor_configuration& psi, const gauge_transformation& g,
                                  const communicator& comm);
 
-/// Returns the largest `distance_from_su3` of any link; NaN where a link holds one. Needs no ghosts. Collective.
+/// Returns the largest `distance_from_su3` of any link; NaN if a link holds one. Needs no ghosts. Collective.
 double distance_from_su3(const gauge_configuration& links, const communicator& comm);
 
 /// Returns the root mean square of |U - V| over all links, |A|^2 = tr A^+ A. Needs no ghosts. Collective.

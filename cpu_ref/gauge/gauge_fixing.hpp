@@ -26,10 +26,10 @@ struct fixed_gauge {
 };
 
 /// Returns links in a maximum of the functional, which need not be the highest (Gribov copies). A sweep replaces g(x),
-/// a parity at a time, by what maximises the functional in each of its SU(2) subgroups, to the power omega. (Mandula,
-/// Ogilvie, Phys. Lett. B 248 (1990) 156) The bits are the same on any number of threads; over process grids the
-/// number of sweeps may differ where theta stands at the tolerance. Throws input_error for a rule that makes no sense.
-/// Collective.
+/// a parity at a time, by the power omega of the factor that maximises the functional in each of its SU(2) subgroups.
+/// (Mandula, Ogilvie, Phys. Lett. B 248 (1990) 156) The bits are the same on any number of threads; over process grids
+/// the number of sweeps may differ where theta stands at the tolerance. Throws input_error for a rule that makes no
+/// sense. Collective.
 /// \param links  in SU(3), ghosts filled
 fixed_gauge gauge_fixed(const gauge_configuration& links, gauge_condition condition, const gauge_fixing_rule& rule,
                         const communicator& comm);

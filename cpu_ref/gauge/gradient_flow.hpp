@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The gradient (Wilson) flow of gauge configurations, and what is measured along it. (Luescher, arXiv:1006.4518)
+/// The gradient (Wilson) flow of gauge configurations, and measurements along it. (Luescher, arXiv:1006.4518)
 #pragma once
 
 #include "common/comms/communicator.hpp"
@@ -14,15 +14,15 @@ using plaquette::flow_measurement;
 using plaquette::flow_steps;
 using plaquette::reference_time;
 
-/// Returns what the links have; the time is 0. A constant self-dual field in SU(3) of fluxes (1, 1) has the charge +2,
-/// and the overlap operator the index -2. Ghosts must be filled. Collective.
+/// Returns the energy density and the charge of the links; the time is 0. A constant self-dual field in SU(3) of fluxes
+/// (1, 1) has the charge +2, and the overlap operator the index -2. Ghosts must be filled. Collective.
 flow_measurement measure_field_strength(const gauge_configuration& links, const communicator& comm);
 
 /// Flows links by dV/dt = -g_0^2 (dS_w / dV) V, S_w the Wilson action (equation 1.4): an infinitesimal stout smearing.
 /// The bits are the same on any number of ranks and threads.
 class gradient_flow {
  public:
-  /// Takes links in SU(3) with ghosts filled; they are those of time 0. Keeps a copy of the communicator.
+  /// Takes links in SU(3) with ghosts filled; their time is 0. Keeps a copy of the communicator.
   gradient_flow(gauge_configuration links, const communicator& comm);
 
   /// Makes one step by the Runge-Kutta scheme of third order of appendix C. (equation C.2) The error of a time is of

@@ -76,7 +76,7 @@ struct link_batch {
   std::array<std::ptrdiff_t, dimensions> stride;  ///< from a site to its neighbour
   plane_weights weight;
 
-  /// As common/gauge reads links: a site is `shift` away from those of the batch.
+  /// As common/gauge reads links: a site is `shift` away from the sites of the batch.
   std::ptrdiff_t moved(std::ptrdiff_t shift, int nu, int sign) const { return shift + sign * stride[nu]; }
   su3<lanes> operator()(std::ptrdiff_t shift, int nu) const {
     su3<lanes> u;

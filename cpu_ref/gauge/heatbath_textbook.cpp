@@ -15,8 +15,8 @@ namespace plaquette::cpu::textbook {
 
 namespace {
 
-/// Multiplies U_mu(x), in each subgroup in turn, with choose(r, its number), where Re tr(g U A) = Re tr(g r) + (what
-/// does not depend on g), A being the weighted staples.
+/// Multiplies U_mu(x), in each subgroup in turn, with choose(r, its number). Here Re tr(g U A) = Re tr(g r) + (terms
+/// without g), and A are the weighted staples.
 template <class Choose>
 void update_link(gauge_configuration& links, const coordinate& x, int mu, const gauge_action& action, Choose&& choose) {
   su3<double> u = links(x)[mu];

@@ -11,7 +11,7 @@ namespace plaquette::cpu {
 /// Copies links with their ghosts.
 void assign(gauge_configuration& to, const gauge_configuration& from);
 
-/// Makes every matrix zero. Ghosts are left as they are, here and in what follows but for `reunitarise`.
+/// Makes every matrix zero. Ghosts do not change, here and in the following functions but for `reunitarise`.
 void clear(gauge_configuration& matrices);
 
 /// Computes p = a p + b f.

@@ -25,12 +25,11 @@ void refresh_momenta(gauge_momenta& momenta, std::uint64_t seed, std::uint64_t i
 /// Returns K = -sum tr A^2 = sum a_k^2 / 2 over all links. The same bits for any number of threads. Collective.
 double kinetic_energy(const gauge_momenta& momenta, const communicator& comm);
 
-/// Returns K(after) - K(before), summed as differences link by link: no digits are lost where K is large. Throws
-/// input_error where geometries differ. Collective.
+/// Returns K(after) - K(before), summed as differences link by link: no digits are lost if K is large. Throws
+/// input_error if geometries differ. Collective.
 double kinetic_energy_difference(const gauge_momenta& after, const gauge_momenta& before, const communicator& comm);
 
-/// Returns the root mean square and the largest |F| of a link, |F|^2 = -2 tr F^2; NaN where a link holds one.
-/// Collective.
+/// Returns the root mean square and the largest |F| of a link, |F|^2 = -2 tr F^2; NaN if a link holds one. Collective.
 force_size size_of_force(const gauge_momenta& force, const communicator& comm);
 
 }  // namespace plaquette::cpu

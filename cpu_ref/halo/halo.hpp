@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The halo of a rank: room for what neighbours send, and how it gets there, face by face. It carries any field: the
+/// The halo of a rank: room for messages of neighbours, and their transport, face by face. It carries any field: the
 /// caller packs some bytes for each site that is sent, and reads as many for each that has arrived. The twin of
 /// gpu/halo/halo.hpp.
 #pragma once
@@ -24,8 +24,7 @@ struct halo_traffic {
 /// For one caller at a time: prepare, pack, start, wait, read.
 class halo {
  public:
-  /// Takes room for messages of `bytes` bytes a site; what is there already stays, and serves again. Throws
-  /// memory_error.
+  /// Takes room for messages of `bytes` bytes a site; earlier room stays, and is used again. Throws memory_error.
   void prepare(std::vector<halo_traffic> faces, std::size_t bytes);
 
   const std::vector<halo_traffic>& faces() const { return faces_; }

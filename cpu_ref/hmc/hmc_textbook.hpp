@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The parts of a hybrid Monte Carlo as the papers have them, on the canonical fields of the host. They are loops over
-/// all sites, without even-odd tricks. What a device did is judged by the functions of this file.
+/// all sites, without even-odd tricks. The functions of this file judge the results of a device.
 /// common/hmc/hybrid_action.hpp has the action and its names.
 #pragma once
 
@@ -26,13 +26,13 @@ double gauge_action_change(const gauge_configuration& after, const gauge_configu
 gauge_configuration momenta(const lattice_geometry& geometry, std::uint64_t seed, std::uint64_t trajectory,
                             const communicator& comm);
 
-/// Returns those of one site, given by its local coordinate.
+/// Returns the momenta of one site, given by its local coordinate.
 site_links momenta_at_site(const coordinate& x, const lattice_geometry& geometry, std::uint64_t seed,
                            std::uint64_t trajectory);
 
 /// Returns K(after) - K(before), K = -sum tr A^2. Collective.
 double kinetic_change(const gauge_configuration& after, const gauge_configuration& before, const communicator& comm);
-/// Returns K(after) less that of the momenta of a trajectory, which are drawn site by site. Collective.
+/// Returns K(after) minus K of the momenta of a trajectory, which are drawn site by site. Collective.
 double kinetic_change(const gauge_configuration& after, std::uint64_t seed, std::uint64_t trajectory,
                       const communicator& comm);
 
@@ -91,7 +91,7 @@ spinor<double> source_at(const spinor<double>& phi, const quark_pairs& quarks, i
 double odd_part(spinor_configuration& z, const gauge_configuration& links, const factor_operator& w, bool daggered,
                 const communicator& comm);
 
-/// Returns the action of a factor less that of another X: of |phi + X|^2, or of |X|^2. Collective.
+/// Returns the action of a factor minus the action of another X: of |phi + X|^2, or of |X|^2. Collective.
 double factor_action_change(const spinor_configuration& after, const spinor_configuration& before,
                             const spinor_configuration& phi, bool is_last, const communicator& comm);
 
@@ -116,13 +116,13 @@ struct link_surroundings {
 /// Returns the derivatives of the gauge action.
 link_derivatives gauge_derivatives(const link_surroundings& link, const loop_action& action);
 
-/// Returns those of -2 Re y^+ M(U) x at fixed x and y, summed over all sites: of the action of a pseudofermion.
-/// Collective.
+/// Returns the derivatives of -2 Re y^+ M(U) x at fixed x and y, summed over all sites: of the action of a
+/// pseudofermion. Collective.
 link_derivatives quark_derivatives(const link_surroundings& link, const spinor_configuration& x,
                                    const spinor_configuration& y, const fermion_action& action,
                                    const communicator& comm);
 
-/// Returns those of -ln det(A_oo^2 + mu^2), mu the twisted mass of the quarks.
+/// Returns the derivatives of -ln det(A_oo^2 + mu^2), mu the twisted mass of the quarks.
 link_derivatives determinant_derivatives(const link_surroundings& link, const quark_pairs& quarks);
 
 }  // namespace plaquette::cpu::textbook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Memory for fields: aligned for the widest registers, on huge pages where it is large.
+/// Memory for fields: aligned for the widest registers, on huge pages if it is large.
 #pragma once
 
 #include <sys/mman.h>

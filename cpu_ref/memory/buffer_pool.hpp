@@ -14,7 +14,7 @@
 namespace plaquette::cpu {
 
 /// Hands out aligned memory and takes it back. The pool never makes a run need more. Free memory is kept only while,
-/// with what is in use, it stays below the most that ever was in use. Safe with several threads.
+/// together with the memory in use, it stays below the most that ever was in use. Safe with several threads.
 class buffer_pool : public std::enable_shared_from_this<buffer_pool> {
  public:
   /// Returns at least `bytes` bytes with undefined contents, for as long as the pointer or a copy of it lives.

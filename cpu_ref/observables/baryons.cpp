@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The proton's contraction. With G = C gamma_5 = gamma_y gamma_t gamma_5, G^T = -G and gamma_t G^+ gamma_t = -G,
 //   Nbar_g' = -epsilon_a'b'c' ubar_c'g' (dbar_b' G ubar_a'^T).
-// The u quarks of N find those of Nbar in two ways. The exchange has the sign of the permutation.
+// The u quarks of N find the u quarks of Nbar in two ways. The exchange has the sign of the permutation.
 //   <N_g Nbar_g'> = epsilon_abc epsilon_a'b'c' Q_bb'(alpha,alpha')
 //                   [ U_aa'(alpha,alpha') U_cc'(g,g') - U_ac'(alpha,g') U_ca'(g,alpha') ].
 // Here Q = -G D G.

@@ -30,7 +30,7 @@ std::vector<double> meson_correlator(std::span<const spinor_configuration> colum
 
 /// Returns C(p, t) = sum over x of exp(-i p x) tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ], p_i = 2 pi
 /// momentum[i] / L_i. For p = 0 its real part is `meson_correlator`. Throws and rounds as that does. Collective.
-/// \param direction  along which the correlator runs, t = 3; the momentum is that of the three others, in this order
+/// \param direction  along which the correlator runs, t = 3; the momentum belongs to the three others, in this order
 std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
                                                  const spin_matrix& gamma, const std::array<int, 3>& momentum,
                                                  const communicator& comm, int direction = 3);

@@ -123,7 +123,7 @@ struct links_of_block {
     const word_of<T>* data;
     const real_of<T>* factor;
   };
-  /// The factor of link number `index`: null where it is one.
+  /// The factor of link number `index`: null if it is one.
   PLAQUETTE_INLINE const real_of<T>* factor_of(const std::uint8_t* factors, std::int64_t index) const {
     return factors == nullptr || factors[index] == 0 ? nullptr : arg.link_factors + factors[index] * 2 * W;
   }

@@ -9,7 +9,7 @@
 
 namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET {
 
-/// What a hop is multiplied by where it is multiplied by nothing.
+/// The factor of a hop that is not multiplied.
 struct no_scale {};
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> scaled_by(no_scale, const complex_simd<V>& z) {
@@ -28,8 +28,7 @@ PLAQUETTE_INLINE simd<T, W> permuted(const simd<T, W>& scale, const Lane* from) 
   return scale.permuted(from);
 }
 
-/// Reads spinors for a hop. In fixed point they stay the integers that they are, and `scale` multiplies what a hop
-/// adds.
+/// Reads spinors for a hop. In fixed point they stay integers, and `scale` multiplies the contribution of a hop.
 template <class T, int W>
 struct hop_reader {
   using V = register_of<T, W>;
@@ -86,8 +85,8 @@ PLAQUETTE_INLINE auto projected(const Spinor& psi, int j) {
   }
 }
 
-/// What the sum has of the hops in time waits for its factor 2. In fixed point that is in the scale of those hops, so
-/// that it costs nothing either.
+/// Hops in time are in the sum without their factor 2. In fixed point that is in the scale of those hops, so that it
+/// costs nothing either.
 template <class V>
 PLAQUETTE_INLINE complex_simd<V> doubled(no_scale, const complex_simd<V>& z) {
   return {V::broadcast(2) * z.re, V::broadcast(2) * z.im};

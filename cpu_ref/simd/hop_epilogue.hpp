@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What is made of D psi before it is stored.
-/// Compiled once an instruction set (PLAQUETTE_INSTRUCTION_SET names it).
+/// The last operations on D psi before it is stored. Compiled once an instruction set (PLAQUETTE_INSTRUCTION_SET names
+/// it).
 #pragma once
 
 #include "cpu_ref/simd/clover_kernel.hpp"
@@ -37,8 +37,8 @@ PLAQUETTE_INLINE block_spinor<V> added_to_x(const hopping_arguments<T>& arg, con
   return r;
 }
 
-/// The epilogues with the clover term, of h = D psi. A function of its own: beside its own multiply-adds the way of h
-/// through memory is nothing, and it would stand in every kernel again.
+/// The epilogues with the clover term, of h = D psi. A function of its own: compared to its own multiply-adds the way
+/// of h through memory is nothing, and it would stand in every kernel again.
 template <class T, int W, class V>
 __attribute__((noinline)) void finish_with_clover(const hopping_arguments<T>& arg, block_spinor<V>& h, std::int64_t b,
                                                   int c) {
@@ -81,7 +81,7 @@ __attribute__((noinline)) void finish_hermitian(const hopping_arguments<T>& arg,
   h = r;
 }
 
-/// What the epilogue makes of D psi.
+/// Returns the result of the epilogue from D psi.
 template <class T, int W, class V>
 PLAQUETTE_INLINE block_spinor<V> finished(const hopping_arguments<T>& arg, const block_spinor<V>& sum, std::int64_t b,
                                           int c) {
@@ -111,7 +111,7 @@ __attribute__((noinline)) void add_sums(const hopping_arguments<T>& arg, const b
     for (int lane = 0; lane < W; ++lane) total[i * W + lane] += sums.s[i][lane];
 }
 
-/// Stores the result of one column of a block and, where requested, adds its part to the sums.
+/// Stores the result of one column of a block and, if requested, adds its part to the sums.
 template <class T, int W, class V>
 PLAQUETTE_INLINE void store_block(const hopping_arguments<T>& arg, const block_spinor<V>& r, std::int64_t b, int c) {
   word_of<T>* const to = arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>;

@@ -12,7 +12,7 @@ namespace plaquette::cpu::PLAQUETTE_INSTRUCTION_SET {
 
 /// D psi on one block, all columns: sum over mu of (1 - gamma_mu) U_mu(x) psi(x + mu) + (1 + gamma_mu) U_mu^+(x - mu)
 /// psi(x - mu); D^+ by `spinor_halves`. The links stay in the first-level cache from column to column.
-/// \tparam far  reads slots of the halo, and prefetches what is far away; without, the loop has nothing of it.
+/// \tparam far  reads slots of the halo, and prefetches distant data; without, the loop has no code for either
 template <link_form form, bool far, int W, class T>
 PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_t b) {
   using real = real_of<T>;
@@ -42,8 +42,8 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
     if constexpr (form != link_form::expanded) link_of[d] = links.template of<far>(d);
   }
 
-  // What the next block or the one after it needs of links, and that one of neighbours that no block has touched
-  // recently, is requested soon enough to arrive, and a few lines at a time: more at once would fill the queue of
+  // Links for the next block or the one after it are requested soon enough to arrive, and so is the neighbour that no
+  // block has touched recently. Only a few lines are requested at a time. More at once would fill the queue of
   // outstanding misses, in which loads from the second-level cache wait too.
   const bool requests_links = far && arg.prefetch_links.blocks_ahead > 0;
   const auto ahead_of_this = [&](std::int64_t blocks) { return b + blocks < arg.blocks ? b + blocks : b; };
@@ -70,8 +70,8 @@ PLAQUETTE_INLINE void hopping_block(const hopping_arguments<T>& arg, std::int64_
                  : nullptr;
     };
     const word_of<T>*const coming_x = of_coming_block(arg.x), *const coming_w = of_coming_block(arg.w);
-    // Where the result goes is requested while it is made: its stores would wait for their lines one behind the other,
-    // and what the next block puts aside behind them.
+    // The lines of the result are requested while it is made. Otherwise its stores would wait for them one behind the
+    // other, and so would the next block's stores of registers behind them.
     const word_of<T>* const result = far && arg.prefetch && !arg.stream
                                          ? arg.out.data + (b * arg.out.column_stride + c) * spinor_block_words<T, W>
                                          : nullptr;

@@ -91,7 +91,7 @@ struct hopping_arguments {
   field_pointer<const word> u;
   real d = 0, b = 0, c = 0;
   field_pointer<const word> w;  ///< for the sums too
-  double* lane_sums = nullptr;  ///< where not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
+  double* lane_sums = nullptr;  ///< if not null, re and im of <out, w> and |out|^2 are added: [column][most_sums][W]
   /// Store past the caches: where the output is much larger than the second-level cache.
   bool stream = false;
   /// Prefetches the neighbours that block b needs and none has touched recently: newly_needed[i] for i from
@@ -107,7 +107,7 @@ struct hopping_arguments {
 /// Complex numbers a site that an operation in fixed point can hold: it stores a site when it knows the largest.
 inline constexpr int most_fixed_point_components = 64;
 
-/// What a vector operation needs.
+/// The arguments of a vector operation.
 template <class T>
 struct operation_arguments {
   using word = word_of<T>;
@@ -153,8 +153,8 @@ template <class T>
 struct kernel_table {
   using real = real_of<T>;
   int width = 0;
-  /// hop[form][far](arguments, list of blocks, count); without a list the blocks are first .. first + count - 1. far:
-  /// for blocks that read slots of the halo, and where one of the prefetches is on.
+  /// hop[form][far](arguments, list of blocks, count); without a list the blocks are first .. first + count - 1.
+  /// Kernels with `far` are for blocks that read slots of the halo, and for prefetches.
   void (*hop[static_cast<int>(link_form::count)][2])(const hopping_arguments<T>&, const std::int32_t* list,
                                                      std::int64_t first, std::int64_t count) = {};
   void (*operate[vector_operations])(const operation_arguments<T>&, std::int64_t first, std::int64_t count) = {};
@@ -174,21 +174,20 @@ struct kernel_table {
 /// Independent chains of `multiply_add`: enough to hide the latency of two units.
 inline constexpr int fma_chains = 12;
 
-/// All tables of one instruction set, widest first; width 0 where there is none. (Plain arrays: the files that fill
-/// them are compiled for instructions that the processor may lack, and must emit no inline function of a library.)
+/// All tables of one instruction set, widest first; width 0 if there is none. (Plain arrays: the files that fill them
+/// are compiled for instructions that the processor may lack, and must emit no inline function of a library.)
 struct kernel_set {
   kernel_table<float> single_precision[2];
   kernel_table<double> double_precision[2];
   kernel_table<half> half_precision[2];
 };
 
-/// Returns the tables of an instruction set; empty where the compiler did not build it or this processor does not run
-/// it.
+/// Returns the tables of an instruction set; empty if the compiler did not build it or this processor does not run it.
 const kernel_set& kernels_of(instruction_set isa);
 /// Returns the best one that this processor runs and that was built.
 instruction_set best_instruction_set();
-/// Returns how links are prefetched on this processor: only where they come from memory each time. (NOTES.md, "Links
-/// from memory")
+/// Returns how links are prefetched on this processor: only if they come from memory each time. (NOTES.md, "Links from
+/// memory")
 /// \param links, vectors  the shares of the last cache that all links take, and input and output together
 /// \param columns         of input and output each
 link_prefetch prefetch_of_links(double links, double vectors, int columns);

@@ -28,7 +28,7 @@ struct simd {
   /// Returns x - 0, not x + 0: compilers drop the former, so that this is one load.
   static PLAQUETTE_INLINE simd broadcast(T x) { return {x - vector{}}; }
   PLAQUETTE_INLINE void store(T* p) const { *reinterpret_cast<vector*>(p) = v; }
-  /// Past the caches, where the instruction set can: for what is not read again soon.
+  /// Stores past the caches, if the instruction set can: for data that is not read again soon.
   PLAQUETTE_INLINE void stream(T* p) const {
 #ifdef __AVX512F__
     if constexpr (sizeof(vector) == 64) {
@@ -114,7 +114,7 @@ struct packed_simd {
     const vector word = *reinterpret_cast<const vector*>(p);
     return {as_number(word << 16), as_number(word)};
   }
-  /// Returns z times `to_integers`, which is at most 32767, to the nearest of what a word can hold.
+  /// Returns z times `to_integers`, which is at most 32767, rounded to the nearest number of a word.
   static PLAQUETTE_INLINE vector packed(const complex_simd<real>& z, const real& to_integers) {
     // Adding 1.5 2^23 leaves the rounded integer in the lowest bits of the sum.
     const vector low = (vector)(z.re * to_integers + real::broadcast(12582912.0F)).v & 0xffffU;

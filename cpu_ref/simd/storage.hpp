@@ -18,7 +18,7 @@ inline constexpr bool is_half = std::is_same_v<T, half>;
 template <class T>
 struct storage {
   using word = T;
-  using real = T;  ///< what is computed in
+  using real = T;  ///< the type of computations
   static constexpr int words_of_complex = 2;
   static constexpr int words_of_scale = 0;
 };
@@ -58,8 +58,8 @@ inline constexpr int slot_reals = 12 + storage<T>::words_of_scale;
 /// times the scale, overflow to infinity.
 inline constexpr float smallest_scale = 0x1p-94F;
 
-/// What the integers of common/algebra/fixed_point.hpp are multiples of, once the real part is shifted to the upper
-/// half of a word of its own.
+/// The unit of the integers of common/algebra/fixed_point.hpp, once the real part is shifted to the upper half of a
+/// word of its own.
 inline constexpr float fixed_point_unit = 1.0F / (32767.0F * 65536.0F);
 
 }  // namespace plaquette::cpu

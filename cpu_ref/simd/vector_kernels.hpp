@@ -70,8 +70,7 @@ void operate_kernel(const operation_arguments<T>& arg, std::int64_t first, std::
             w(at(arg.w, block, c), arg.components);
         writer to_x(at(arg.x, block, c), false), to_y(at(arg.y, block, c), false);
         if constexpr (op == vector_operation::bicgstab_step) {
-          // One after the other, while the block is in the first-level cache: each reads what the one before has
-          // stored.
+          // One after the other, while the block is in the first-level cache: each reads the results of the one before.
           const reader z(at(arg.z, block, c), arg.components);
           writer to_z(at(arg.z, block, c), false);
           const complex_simd<V> minus_b{-b.re, -b.im};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The names of the CPU library, for what is written once for both.
+/// The names of the CPU library, for code that both libraries share.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct solver_backend {
   static constexpr int check_interval = 1, check_lag = 0;  // answers are ready at once
   static constexpr bool records = false, has_pairs = false;
 
-  /// Returns what operators are made of.
+  /// Returns the links that operators are made of.
   static const gauge_configuration& links_of(const links& u) { return *u; }
   template <class T>
   static void make_source(field<T>& b, int column, const source_description& source, source_component component,

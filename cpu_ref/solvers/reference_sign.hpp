@@ -29,7 +29,7 @@ spinor_configuration sign_by_chebyshev_series(const spinor_configuration& psi, c
                                               const std::function<bool()>& interrupted = nullptr);
 
 /// Returns |a - b| for a random vector, a = sign(H) outside the modes of H by `solver` to `delta`, b by
-/// sign_by_chebyshev_series to `finer` on these links. Meaningless where `interrupted` has said so. Collective.
+/// sign_by_chebyshev_series to `finer` on these links. Meaningless if `interrupted` has said so. Collective.
 double sign_off_from_reference(plaquette::overlap_solver& solver, const sign_handle& sign,
                                const gauge_configuration& links, const fermion_action& action, double lowest,
                                double highest, double delta, double finer, const communicator& world,
