@@ -11,7 +11,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Returns the geometry; throws where it is not this rank's part of a lattice on these ranks.
+/// Returns the geometry; throws if it is not this rank's part of a lattice on these ranks.
 const lattice_geometry& fitting(const lattice_geometry& geometry, const communicator& comm) {
   if (comm.size() != volume(geometry.grid()) || comm.rank() != geometry.rank())
     throw input_error("process grid " + plaquette::to_string(geometry.grid()) + " has " +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What every part of the CUDA library needs to know, passed down from `main`.
+/// The lattice, ranks, device and memory that every part of the CUDA library needs, passed down from `main`.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ class halo;  // gpu/halo/halo.hpp
 /// two may be queued in turn, with no wait in between. A context is taken wherever its execution alone is needed.
 class context {
  public:
-  /// A lattice on an execution of its own: see `execution`. Collective. Throws input_error also where the process grid
+  /// A lattice on an execution of its own: see `execution`. Collective. Throws input_error also if the process grid
   /// does not fit the ranks.
   context(const lattice_geometry& geometry, const communicator& comm, int device = 0,
           std::shared_ptr<gpu::tuner> tuner = nullptr, const rank_options& ranks = {});
-  /// A lattice on an execution that others may use. Collective. Throws input_error where the process grid does not fit
-  /// the ranks, or where the halo cannot take the way that the options name.
+  /// A lattice on an execution that others may use. Collective. Throws input_error if the process grid does not fit the
+  /// ranks, or if the halo cannot take the way that the options name.
   context(const lattice_geometry& geometry, const gpu::execution& on);
 
   /// Returns the context of another lattice on the same execution. Each call makes a halo of its own at its first use:
-  /// keep what is returned. Collective; throws as the constructor.
+  /// keep the result. Collective; throws as the constructor.
   context on(const lattice_geometry& geometry) const { return {geometry, state_->execution}; }
 
   const gpu::execution& execution() const { return state_->execution; }
@@ -35,11 +35,11 @@ class context {
   const lattice_geometry& geometry() const { return state_->geometry; }
   /// Returns how sites are numbered.
   const site_order& order() const { return state_->order; }
-  /// Returns how neighbours exchange what operators need; null on one rank. Where the way is left open it
-  /// is made, and tuned, at first use: collective then.
+  /// Returns the exchange of operators with neighbours; null on one rank. If the way is left open it is made, and
+  /// tuned, at first use: collective then.
   gpu::halo* halo() const { return comm().size() > 1 ? halo_of_ranks() : nullptr; }
 
-  // Those of the execution.
+  // Members of the execution.
   const communicator& comm() const { return execution().comm(); }
   const gpu::queue& queue() const { return execution().queue(); }
   const device_description& device() const { return execution().device(); }

@@ -44,7 +44,7 @@ execution::execution(const communicator& comm, int device, std::shared_ptr<gpu::
     watch = std::make_shared<watchdog>(comm, ranks.stall_timeout);
     sums = std::make_shared<sums_over_ranks>(sums_over_ranks{global_sum(comm, device, ranks, watch)});
     if (ranks.policy == halo_policy::automatic || ranks.policy == halo_policy::peer)
-      neighbours = std::make_shared<neighbour_messages>(comm.split(0), device);  // its tags do not meet those of others
+      neighbours = std::make_shared<neighbour_messages>(comm.split(0), device);  // its tags do not meet other tags
   }
   state_ = std::make_shared<const state>(state{comm, q, description, std::make_shared<memory_pool>(device),
                                                tuner ? std::move(tuner) : std::make_shared<gpu::tuner>(), ranks,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What lattices, and meshes without any lattice, share in the CUDA library: ranks, a device, its queue and its memory.
+/// The ranks, device, queue and memory that lattices, and meshes without any lattice, share in the CUDA library.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,18 @@ class watchdog;            // gpu/comms/watchdog.hpp
 struct rank_sum;           // gpu/device/rank_sum.hpp
 
 /// Copies share everything. Work of all lattices of one execution goes to one queue, in the same order on all ranks. So
-/// nothing has to wait between them. On several ranks kernels wait for those of
-/// neighbours: before work of another execution is queued, that of this one has ended on all ranks
-/// (queue().synchronize()).
+/// nothing has to wait between them. On several ranks kernels wait for kernels of neighbours. So before work of another
+/// execution is queued, the work of this one has ended on all ranks (queue().synchronize()).
 class execution {
  public:
   /// \param tuner  chooses between kernels, and between ways of the halo; without one, defaults are taken
   /// \param ranks  how several of them work together
-  /// Collective. Throws input_error where there is no such device, or where messages and sums cannot take the way that
-  /// the options name.
+  /// Collective. Throws input_error if there is no such device, or if messages and sums cannot take the way that the
+  /// options name.
   explicit execution(const communicator& comm, int device = 0, std::shared_ptr<gpu::tuner> tuner = nullptr,
                      const rank_options& ranks = {});
 
-  /// Returns the same queue and memory, with this rank by itself: for what every rank does alike.
+  /// Returns the same queue and memory, with this rank by itself: for work that every rank does alike.
   execution alone() const;
 
   const communicator& comm() const { return state_->comm; }
@@ -54,21 +53,21 @@ class execution {
   void set_first_halo(std::shared_ptr<gpu::halo> made) const {
     if (!state_->first_halo) state_->first_halo = std::move(made);
   }
-  /// Returns whether work may be recorded in a work_graph, once it has run: on several ranks where no message and no
-  /// sum is the host's business. See also complete_sums.
+  /// Returns whether work may be recorded in a work_graph, once it has run: on several ranks if no message and no sum
+  /// is the host's business. See also complete_sums.
   bool recordable() const;
   /// Notes that messages of some lattice are the host's business.
   void note_messages_of_host() const { state_->has_messages_of_host = true; }
   /// Returns whether kernels add sums of `columns` columns over ranks themselves. Otherwise, and on one rank, use
   /// `add_over_ranks`.
   bool kernels_sum_over_ranks(int columns) const;
-  /// Returns what the kernel that is queued next needs for that, which makes `count` sums a column: the sums that wait
-  /// travel with it, and are kept until the next call. Valid until then. Collective.
+  /// Returns the arguments of the kernel that is queued next for that, which makes `count` sums a column. The sums that
+  /// wait travel with it, and are kept until the next call. Valid until then. Collective.
   const rank_sum* sums_of_next_kernel(int columns, int count) const;
   /// Replaces numbers of the device, [columns][count], by their sums over ranks; nothing on one rank. Sums wait, so
   /// that several travel together: until enough of them wait, until the next kernel that sums over ranks, or until
   /// `complete_sums`. Call that before the numbers are used (handles of `scalars` do), before a work_graph records, and
-  /// at the end of what it records. `memory` lives until the sums are queued. Collective.
+  /// at the end of the recorded work. `memory` lives until the sums are queued. Collective.
   void add_over_ranks(const std::shared_ptr<std::byte>& memory, double* numbers, int columns, int count) const {
     if (state_->sums) postpone_sums(memory, numbers, columns, count);
   }

@@ -188,7 +188,7 @@ class library_of_gpu final : public library {
   void finish() const override { context_.queue().synchronize(); }
   double seconds_of(int times, const std::function<void()>& launch) const override {
     if (comm().size() == 1) return times * seconds_a_launch(context_.queue(), times, launch);
-    // By the host's clock: the host itself may be part of what moves the halo.
+    // By the host's clock: the host itself may be part of the way of the halo.
     start_together();
     const stopwatch watch;
     for (int i = 0; i < times; ++i) launch();
@@ -200,7 +200,7 @@ class library_of_gpu final : public library {
     finish();
     const double rough = seconds_of(2, launch) / 2;
     const int in_graph = std::max(stretch_length(rough > 0.0 ? graph_seconds / rough : 1.0, 17), shortest_stretch);
-    // Sums over ranks that wait for company belong to what was queued before, and those of `launch` to it.
+    // Sums over ranks that wait for company belong to earlier work, and the sums of `launch` to it.
     context_.complete_sums();
     const auto graph = std::make_shared<const work_graph>(context_.queue(), in_graph, [this, launch] {
       launch();

@@ -8,7 +8,7 @@
 
 namespace plaquette::gpu {
 
-/// Returns what the CUDA library does without a lattice, and what opens it.
+/// Returns the functions of the CUDA library that need no lattice, and the function that opens one.
 const platform& this_platform();
 
 /// Returns where the fields of a library live, for benchmarks of this library's kernels. Throws std::logic_error for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The solvers of the CUDA library. Their interfaces are those of common/solvers. The twin of cpu_ref/solvers.hpp.
+/// The solvers of the CUDA library. common/solvers has their interfaces. The twin of cpu_ref/solvers.hpp.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@
 
 namespace plaquette::gpu {
 
-/// Returns a Krylov solver in the precisions of the settings. Collective. Throws input_error where these do not go
-/// together, and where links are not in SU(3) but are to be stored in fewer numbers.
+/// Returns a Krylov solver in the precisions of the settings. Collective. Throws input_error if these do not go
+/// together, and if links are not in SU(3) but are to be stored in fewer numbers.
 /// \param links  of the host, whose ghosts do not matter; copied to the device
 std::unique_ptr<propagator_solver> make_propagator_solver(const context& ctx,
                                                           std::shared_ptr<const plaquette::gauge_configuration> links,
@@ -36,7 +36,7 @@ std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx,
 std::unique_ptr<multigrid_solver> make_multigrid_solver(const context& ctx, const gauge_configuration& links,
                                                         const multigrid_settings& settings);
 
-/// Returns a solver for the overlap operator on links. Throws input_error where rho cannot be used. Collective.
+/// Returns a solver for the overlap operator on links. Throws input_error if rho cannot be used. Collective.
 /// \param links  of the host, whose ghosts do not matter; copied to the device
 std::unique_ptr<overlap_solver> make_overlap_solver(const context& ctx,
                                                     std::shared_ptr<const plaquette::gauge_configuration> links,
@@ -49,12 +49,12 @@ std::unique_ptr<molecular_dynamics> make_molecular_dynamics(const context& ctx,
                                                             const plaquette::gauge_configuration& links,
                                                             const hybrid_action& action);
 
-/// Returns what makes single operators and vector operations to be timed.
+/// Returns a maker of single operators and vector operations to be timed.
 std::unique_ptr<scaling::operator_maker> make_timed_operators(const context& ctx, const scaling::timed_action& of);
 
 /// Returns the numbers of `vectors`, undefined. Throws input_error for a shape that is none.
 std::unique_ptr<vectors_body> make_vectors(const context& ctx, const vectors_shape& shape);
-/// Returns a copy of what a solver of this library made. Throws input_error for others.
+/// Returns a copy of vectors that a solver of this library made. Throws input_error for others.
 std::pair<vectors_shape, std::unique_ptr<vectors_body>> copy_vectors(const context& ctx, const vectors_handle& of);
 
 /// Returns the Wilson-clover operator on vectors. Collective. Throws input_error as make_propagator_solver does.

@@ -142,7 +142,7 @@ long long numbers_of_block(const field<T>& x) {
 }
 
 /// Returns whether the kernels of basis_tiles.hpp take `columns` columns on the other side. For many columns they read
-/// V several times, and cuBLAS is better where it is installed.
+/// V several times, and cuBLAS is better if it is installed.
 bool in_tiles(const context& ctx, int columns) {
 #ifdef __CUDACC__
   return ctx.device().compute_capability >= 90 && (columns <= 6 * tile_columns || !has_cublas(ctx.queue()));

@@ -4,8 +4,8 @@
 /// two chiralities of Dirac spinors. The twin of cpu_ref/blas/basis.
 ///
 /// Matrices are of the host, complex<double>, column by column. Fields of one call lie on the same sites and have the
-/// same spins and colours (any shape, views too); numbers of columns are as said. Throws std::logic_error where shapes
-/// do not fit.
+/// same spins and colours (any shape, views too); numbers of columns are as said. Throws std::logic_error if shapes do
+/// not fit.
 #pragma once
 
 #include <span>

@@ -63,8 +63,8 @@ __device__ __forceinline__ void load_numbers(complex<double> (&z)[numbers_at_onc
   }
 }
 
-/// Of V^+ W, what a warp has of V in shared memory: [stage][column][128 bytes of rows]. Columns with odd numbers have
-/// the first and last half of these exchanged, so that eight threads read from all banks.
+/// Of V^+ W, the part of V that a warp has in shared memory: [stage][column][128 bytes of rows]. Columns with odd
+/// numbers have the first and last half of these exchanged, so that eight threads read from all banks.
 inline constexpr int stages = 4, chunks_of_stage = 8, stage_bytes = rows_of_warp * chunks_of_stage * 16;
 inline constexpr int staged_bytes_of_warp = stages * stage_bytes, staged_bytes = warps_of_tiles * staged_bytes_of_warp;
 
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(32 * warps_of_tiles, tiles == 6 ? 2 : 3)
   const std::int32_t begin = static_cast<int>(blockIdx.x) * of_range, end = min(begin + of_range, blocks);
   const int steps_of_block = rows / rows_of_stage, steps = (end - begin) * steps_of_block;
 
-  // What is copied, some steps ahead: four columns at a time, eight threads each.
+  // The copies, some steps ahead: four columns at a time, eight threads each.
   const complex<T>* ahead =
       v.begin + begin * v.block_stride + std::int64_t{first + lane / 8} * rows + lane % 8 * at_once;
   int left_in_block = steps_of_block, copied = 0;
@@ -310,7 +310,7 @@ void for_tile_counts(int columns, const Function& launch) {
 
 }  // namespace detail
 
-/// Warps that have columns of V in a range of V^+ W, and those that are started.
+/// Warps that have columns of V in a range of V^+ W, and warps that are started.
 constexpr int warps_of_products(int v_columns) { return (v_columns + detail::rows_of_warp - 1) / detail::rows_of_warp; }
 /// Of a block of threads.
 constexpr int warps_of_block(int v_columns) {

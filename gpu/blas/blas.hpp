@@ -56,14 +56,14 @@ std::pair<scalars, scalars> dot_norm2(const field<T>& u, const field<T>& v);
 template <class T>
 std::pair<scalars, scalars> axpy_dot_norm2(field<T>& x, const scalars& a, const field<T>& u, const field<T>& w);
 
-// On a few fields at once: one pass over memory for what is otherwise one for each pair of them.
+// On a few fields at once: one pass over memory instead of one for each pair of them.
 // common/krylov/few_fields.hpp says how many a call may have.
 
 /// Returns the c for which |r - sum_k c_k v_k| is smallest. A v_k of which only `rounding` times its length is
 /// independent of those before it gets 0.
 template <class T>
 std::vector<scalars> fused_least_squares(std::span<const field<T>> v, const field<T>& r, double rounding);
-/// Returns mask <v_k, w> / norms_k, 0 where norms_k is 0
+/// Returns mask <v_k, w> / norms_k, 0 if norms_k is 0
 template <class T>
 std::vector<scalars> fused_coefficients(std::span<const field<T>> v, std::span<const scalars> norms, const field<T>& w,
                                         const scalars& mask);

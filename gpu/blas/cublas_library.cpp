@@ -50,7 +50,7 @@ class cublas {
 
   const std::string& missing() const { return missing_; }
 
-  /// Null where there is none.
+  /// Returns null if there is none.
   cublas_context* handle_for(const queue& q) {
     if (!missing_.empty() || kernels_run_on_host()) return nullptr;
     const std::lock_guard lock(mutex_);

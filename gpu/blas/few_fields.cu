@@ -58,7 +58,7 @@ struct site_access {
   PLAQUETTE_HOST_DEVICE static void add_dot(integer_sums& sums, const loaded& left, const loaded& right) {
     sums.add_dot(bytes_of_integers(left), bytes_of_integers(right));
   }
-  /// The norm is that of `right`.
+  /// The norm belongs to `right`.
   PLAQUETTE_HOST_DEVICE static void add_dot_and_norm(integer_sums& sums, const loaded& left, const loaded& right) {
     const bytes_of_integers of_right(right);
     sums.add_dot(bytes_of_integers(left), of_right);

@@ -51,7 +51,7 @@ PLAQUETTE_HOST_DEVICE inline void add_conjugate_product(double (&sums)[Count], i
   sums[at + 1] = fused(-a.im, b.re, fused(a.re, b.im, sums[at + 1]));
 }
 
-/// Loads some chunks of a site. Of several at once, those that it does not have are zero bytes.
+/// Loads some chunks of a site. Of several at once, missing ones are zero bytes.
 template <class Access>
 PLAQUETTE_HOST_DEVICE inline void load_chunks(const Access& access, const typename Access::reader& from, int first,
                                               typename Access::loaded (&to)[Access::chunks_at_once]) {
@@ -214,7 +214,7 @@ struct product_kernel : fields_and_one_more<Access, combined_fields> {
   }
 };
 
-/// mask <v_k, w> / |v_k|^2 for one column, 0 where |v_k| is 0.
+/// mask <v_k, w> / |v_k|^2 for one column, 0 if |v_k| is 0.
 struct product_ratios {
   const double* sums;                              ///< [column][2 combined_fields]
   const complex<double>* norms[combined_fields];   ///< |v_k|^2, [column]
@@ -263,7 +263,7 @@ struct combination_kernel {
   PLAQUETTE_HOST_DEVICE void work_on(std::int64_t i, int column, double (&sums)[Count]) const {
     if (!access.has(i)) return;
     constexpr int chunks = Access::chunks_at_once, fields = Access::fields_at_once;
-    // Where a site is taken as a whole, coefficients are loaded when its numbers are under way.
+    // If a site is taken as a whole, coefficients are loaded when its numbers are under way.
     constexpr bool late = chunks > 1;
     number by[combined_fields];
     if constexpr (!late) find_coefficients<combined_fields>(by, 0, column);
@@ -383,8 +383,8 @@ class field_coefficients {
   std::vector<column_sums> numbers_;
 };
 
-/// Sums, and what is computed from them: at the end of the same kernel on one rank, else by a launch behind the sum
-/// over ranks.
+/// Makes sums, and numbers that are computed from them: at the end of the same kernel on one rank, else by a launch
+/// behind the sum over ranks.
 /// \param indices  of that launch
 template <int Count, class Field, class Body, class End>
 void sum_and_finish(const Field& model, const Body& body, const column_sums& sums, const End& end,

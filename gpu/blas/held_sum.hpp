@@ -13,9 +13,9 @@
 namespace plaquette::gpu {
 
 /// Holds back `sum_over` of `Count` numbers a column, held back: coefficients of the next kernel, which need them, are
-/// computed at its end. The sums are those of all ranks; collective.
+/// computed at its end. The sums are over all ranks; collective.
 /// \param in_kernel  whether the kernel itself adds over ranks
-/// \param kept what the kernel reads and writes, in addition to the sums
+/// \param kept memory that the kernel reads and writes, in addition to the sums
 template <int Count, class Body>
 void hold_back_sum(const execution& on, std::int64_t sites, int columns, const Body& body, const column_sums& sums,
                    bool in_kernel, std::vector<std::shared_ptr<const void>> kept) {

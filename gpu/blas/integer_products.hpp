@@ -83,8 +83,8 @@ struct bytes_of_integers {
 ///
 ///     (256 h + l) (256 h' + l') = 2^16 h h' + 2^8 (h l' + l h') + l l'
 ///
-/// with |h| <= 128 and l <= 255, so that each product adds at most 2^14, 2^16 and 2^16 to the three parts: 32 bits hold
-/// 2^15 products, those of a site with 16384 complex numbers. Four products take four instructions.
+/// with |h| <= 128 and l <= 255, so that each product adds at most 2^14, 2^16 and 2^16 to the three parts. So 32 bits
+/// hold 2^15 products, the products of a site with 16384 complex numbers. Four products take four instructions.
 struct sum_of_products {
   std::int32_t high = 0, middle = 0;
   std::uint32_t low = 0;
@@ -95,7 +95,7 @@ struct sum_of_products {
     middle = dot_of_bytes(signed_bytes{q_high}, unsigned_bytes{p_low}, middle);
     low = dot_of_bytes(unsigned_bytes{p_low}, unsigned_bytes{q_low}, low);
   }
-  /// Squares; `middle` gets half of what it should.
+  /// Squares; `middle` gets half of its value.
   PLAQUETTE_HOST_DEVICE void add_squares(std::uint32_t q_high, std::uint32_t q_low) {
     high = dot_of_bytes(signed_bytes{q_high}, signed_bytes{q_high}, high);
     middle = dot_of_bytes(signed_bytes{q_high}, unsigned_bytes{q_low}, middle);

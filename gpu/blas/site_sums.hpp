@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What one site adds to a scalar product and a norm. For .cu files only.
+/// The contribution of one site to a scalar product and a norm. For .cu files only.
 #pragma once
 
 #include <cmath>

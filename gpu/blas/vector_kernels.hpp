@@ -39,7 +39,7 @@ PLAQUETTE_HOST_DEVICE inline complex<Real> fused_product(const complex<Real>& a,
 
 namespace plaquette::gpu {
 
-/// The fields of a launch; those that the operation does not use are null.
+/// The fields of a launch; unused ones are null.
 template <class T>
 struct vector_arguments {
   spinor_pointer<T> x, y, z;
@@ -54,12 +54,12 @@ struct vector_arguments {
 
 // --- A site ----------------------------------------------------------------------------------------------------------
 
-/// components: of a site, or 0 where only the arguments know.
+/// components: of a site, or 0 if only the arguments know.
 template <class T, vector_operation operation, int components>
 struct vector_kernel {
   using real = real_of<T>;
   static constexpr operation_traits traits = traits_of(operation);
-  /// A product of two fields has no use for more than five or six blocks, whose registers hold what is prefetched.
+  /// A product of two fields has no use for more than five or six blocks, whose registers hold the prefetched numbers.
   /// Of bicgstab_step three blocks hide more of the waiting than two; in half two without spills beat three with a few.
   static constexpr int resident_blocks = [] {
     if (sizeof(real) != 4) return 0;
@@ -68,8 +68,8 @@ struct vector_kernel {
   }();
 
   /// Sites of a thread of a sum such that a block moves 64 KB and more for each number that it sums. The end of a block
-  /// costs the same for all precisions, and is then a few per cent. What gives the bits of another operation takes as
-  /// many.
+  /// costs the same for all precisions, and is then a few per cent. An operation that gives the bits of another one
+  /// takes as many.
   static constexpr int least_sites_of_a_thread = [] {
     constexpr operation_traits like =
         operation == vector_operation::bicgstab_step ? traits_of(vector_operation::axpy_norm2) : traits;
@@ -238,8 +238,8 @@ struct vector_kernel {
       if constexpr (traits.reads_v) v = load_group<half>(site.v, g, site.chunks);
       if constexpr (traits.reads_w()) w = load_group<half>(site.w, g, site.chunks);
     }
-    /// Computes what becomes of x, y or z from what was read. (One at a time: all do not fit into registers together
-    /// with it.)
+    /// Computes the new numbers of x, y or z from the numbers that were read. (One at a time: all do not fit into
+    /// registers together with it.)
     template <operand result>
     PLAQUETTE_HOST_DEVICE void compute(const half_site& site, complex<float> (&results)[group_size]) const {
       complex<float> xs[group_size], ys[group_size], zs[group_size], us[group_size], vs[group_size];
@@ -538,7 +538,8 @@ vector_arguments<T> arguments_of(const vector_operands<T>& with) {
   return arg;
 }
 
-/// Sums that solvers need no earlier than those of the next kernel with sums: they travel over ranks together.
+/// Whether solvers need the sums no earlier than the sums of the next kernel with sums: then they travel over ranks
+/// together.
 constexpr bool sums_may_wait(vector_operation operation) {
   return operation == vector_operation::axpy_norm2 || operation == vector_operation::axpy_dot_norm2 ||
          operation == vector_operation::bicgstab_step;
@@ -585,7 +586,7 @@ void run_programmed(const vector_operands<T>& with, const column_sums* sums) {
     if (body.programs[p].result == arg.c) body.of_c = p;
   }
   launch<operation>(with, body, sums);
-  model_of(with).get_context().queue().launch_held_back();  // what programs write to may be given back any time
+  model_of(with).get_context().queue().launch_held_back();  // programs write to memory that may be given back any time
 }
 
 /// Queues the operation; [column][operation_traits::sums()] to `sums`, of all ranks where `sums_over_ranks`.

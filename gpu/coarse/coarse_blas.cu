@@ -12,7 +12,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// The fields of a launch; those that the operation does not use are null.
+/// The fields of a launch; unused ones are null.
 template <class T>
 struct coarse_arguments {
   coarse_pointer<complex<T>> x, y, z;
@@ -217,7 +217,7 @@ void run_programmed(const coarse_operands<T>& with, const column_sums* sums) {
     if (body.programs[p].result == arg.c) body.of_c = p;
   }
   launch<operation>(with, body, sums);
-  with.model().get_execution().queue().launch_held_back();  // what programs write to may be given back any time
+  with.model().get_execution().queue().launch_held_back();  // programs write to memory that may be given back any time
 }
 
 template <vector_operation operation, class T>

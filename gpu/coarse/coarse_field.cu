@@ -38,7 +38,7 @@ struct column_copy {
 };
 
 /// Moves columns to the front of each site; an index is a number of a site, and takes it through all columns. They are
-/// ascending, so each moves to where one has moved away.
+/// ascending, so each moves to a place that is free already.
 template <class T>
 struct column_compaction {
   coarse_pointer<complex<T>> x;

@@ -16,7 +16,7 @@
 
 namespace plaquette::gpu {
 
-/// The numbers of a coarse field as kernels take them; T is complex<..>, const where they are read only.
+/// The numbers of a coarse field as kernels take them; T is complex<..>, const if they are read only.
 template <class Number>
 struct coarse_pointer {
   Number* begin = nullptr;
@@ -121,8 +121,8 @@ void import_column(coarse_field<T>& x, int column, std::span<const complex<doubl
 template <class T>
 void export_column(std::span<complex<double>> numbers, const coarse_field<T>& x, int column);
 
-/// Fills with normal deviates of variance 1, re and im: those of the CPU library, but for the last places of logarithm
-/// and cosine. Column c is the field of index `first_index` + c of this seed.
+/// Fills with normal deviates of variance 1, re and im: the CPU library's, but for the last places of logarithm and
+/// cosine. Column c is the field of index `first_index` + c of this seed.
 template <class T>
 void fill_random(coarse_field<T>& x, std::uint64_t seed, std::uint64_t first_index);
 

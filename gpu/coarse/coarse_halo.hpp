@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What products on a coarse lattice need of other ranks.
+/// The exchange of sites that products on a coarse lattice need from other ranks.
 #pragma once
 
 #include "gpu/coarse/coarse_products.hpp"
@@ -8,8 +8,8 @@
 namespace plaquette::gpu {
 
 /// Queues the exchange of the sites of `in` that hops of other ranks lead to, and tells the products where theirs come.
-/// Products wait for messages that kernels write, site by site; for those that the host drives the queue waits. Nothing
-/// where no direction is cut. Collective.
+/// Products wait for messages that kernels write, site by site; for messages that the host drives the queue waits. Does
+/// nothing if no direction is cut. Collective.
 template <class T>
 void exchange_faces(coarse_products<T>& p, const coarse_field<T>& in);
 

@@ -28,7 +28,7 @@ struct load_diagonal {
   }
 };
 
-/// The row, from k on, with the largest number in column k. Marks the matrix where that is zero or not a number.
+/// The row, from k on, with the largest number in column k. Marks the matrix if that is zero or not a number.
 struct find_pivot {
   const wide* a;
   std::int32_t* pivots;  ///< [step][site]

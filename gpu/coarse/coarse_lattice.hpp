@@ -30,12 +30,12 @@ class coarse_lattice {
   coarse_lattice(const execution& on, const coarse_geometry& geometry);
 
   const coarse_geometry& geometry() const { return geometry_; }
-  /// Of the device, [site][8]: the neighbour's number, or -1 - g where it is ghost g.
+  /// Of the device, [site][8]: the neighbour's number, or -1 - g if it is ghost g.
   const std::int32_t* neighbours() const { return neighbours_.get(); }
   /// Of the device: the index of a site in the whole lattice, lexicographic.
   const std::int64_t* global_indices() const { return global_indices_.get(); }
 
-  /// Sites that this rank sends, of the device: those of even parity, of odd parity, of both; face after face.
+  /// Sites that this rank sends, of the device: of even parity, of odd parity, of both; face after face.
   struct send_list {
     std::shared_ptr<const std::int32_t> sites;
     std::int64_t count = 0;
@@ -46,7 +46,7 @@ class coarse_lattice {
   /// Returns the first ghost that hops of direction d lead to.
   const std::int32_t (&first_ghosts() const)[hop_directions] { return first_ghosts_; }
 
-  /// How neighbours exchange sites; null where nothing is cut. Made at first use: collective then.
+  /// Returns the exchange with neighbours; null if no direction is cut. Made at first use: collective then.
   gpu::halo* halo() const;
 
  private:

@@ -76,12 +76,12 @@ class aggregate_tables {
   bool fine_is_coarse() const { return is_coarse_; }
   const std::shared_ptr<const coarse_lattice>& coarse() const { return coarse_; }
   aggregate_pointers pointers() const { return {site_.get(), even_.get(), blocks_.volume()}; }
-  /// Of the device, [4][place]: the place of x + mu, or -1 - g where it is a face's site of another rank.
+  /// Of the device, [4][place]: the place of x + mu, or -1 - g if it is a face's site of another rank.
   const std::int32_t* ahead() const { return ahead_.get(); }
   /// Of the device, [place]: bit mu is set where a hop forwards along mu leaves the aggregate.
   const std::uint8_t* crossing() const { return crossing_.get(); }
-  /// Places of this rank that others' hops forwards along mu lead to, of the device, and how many; none where the
-  /// direction is not cut. The ghosts of direction mu follow those of the directions before.
+  /// Places of this rank that others' hops forwards along mu lead to, of the device, and how many; none if the
+  /// direction is not cut. The ghosts of direction mu follow the ghosts of the directions before.
   const std::shared_ptr<const std::int32_t>& face(int mu) const { return face_[mu]; }
   std::int64_t face_sites(int mu) const { return face_sites_[mu]; }
 

@@ -14,8 +14,8 @@
 
 namespace plaquette::gpu {
 
-/// M on all sites of a coarse lattice. Meets `linear_operator`. One caller at a time. T is double or float, what fields
-/// are computed in; matrices are those given, in single precision.
+/// M on all sites of a coarse lattice. Meets `linear_operator`. One caller at a time. T is double or float, the
+/// precision of fields and sums; matrices are the given ones, in single precision.
 template <class T>
 class coarse_operator {
  public:
@@ -44,7 +44,7 @@ class red_black_matrices {
 
   /// \param matrices  not kept
   /// \param storage   of X^-1 Y, X^-1 and X
-  /// Throws input_error where X has no inverse.
+  /// Throws input_error if X has no inverse.
   red_black_matrices(const execution& on, const coarse_matrices& matrices,
                      coarse_storage storage = coarse_storage::single);
 
@@ -84,7 +84,7 @@ struct coarse_space {
   coarse_field<T> make(const field_shape& shape) const { return {on, lattice, shape}; }
 };
 
-/// What the Schur complement is made of, see coarse_schur_complement.
+/// The types of the Schur complement's parts, see coarse_schur_complement.
 template <class T>
 struct coarse_parts {
   using field = coarse_field<T>;
@@ -97,7 +97,7 @@ struct coarse_parts {
 template <class T>
 using coarse_schur = coarse_schur_complement<coarse_parts<T>>;
 
-/// Returns X^-1 of every site, [site][row][column]. Throws input_error where one has none. Waits.
+/// Returns X^-1 of every site, [site][row][column]. Throws input_error if one has none. Waits.
 std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m);
 /// Returns X^-1 Y of every site, [site][8][row][column].
 std::shared_ptr<const complex<float>> preconditioned_links(const coarse_matrices& m, const complex<float>* inverse);

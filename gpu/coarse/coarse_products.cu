@@ -76,7 +76,7 @@ struct chunk_numbers {
 template <coarse_storage storage>
 constexpr int columns_of_step = storage == coarse_storage::single ? 4 : 8;
 
-/// Pointers to what a site's matrices are multiplied with, in shared memory.
+/// Pointers to the vectors that a site's matrices are multiplied with, in shared memory.
 using input_pointers = const complex<float>* [coarse_matrices_of_a_site];
 __device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse_products<float>& p, std::int64_t site,
                                             int column) {
@@ -84,7 +84,8 @@ __device__ __forceinline__ void find_inputs(input_pointers& inputs, const coarse
     inputs[threadIdx.x] = p.input(site, static_cast<std::int32_t>(threadIdx.x)) + std::int64_t{column} * p.in.n;
   __syncthreads();
 }
-/// After the kernel before has ended, which packed what others wait for: waits for the messages that a site needs.
+/// Waits for the messages that a site needs, after the kernel before has ended, which packed the messages for other
+/// ranks.
 __device__ __forceinline__ void await_inputs(input_pointers& inputs, const coarse_products<float>& p, std::int64_t site,
                                              int column) {
   if (p.ghosts.cut == 0) return;
@@ -126,7 +127,7 @@ __device__ __forceinline__ void add_over_lanes(float2& sum) {
     sum.y += __shfl_xor_sync(0xffffffffU, sum.y, distance);
   }
 }
-/// Warps add up what they have of the 16 rows of a tile of site s, and the result goes out.
+/// Warps add up their sums of the 16 rows of a tile of site s, and the result goes out.
 __device__ __forceinline__ void store_rows(float2 (*of_warps)[tile_rows], float2 (&sum)[2],
                                            const coarse_products<float>& p, std::int32_t s, std::int32_t tile,
                                            int column) {
@@ -158,7 +159,7 @@ __device__ __forceinline__ void store_rows(float2 (*of_warps)[tile_rows], float2
 /// One right-hand side: a block takes 16 rows of a site, its warps share the columns of all matrices. A thread has
 /// `ahead` chunks of matrices under way, the first before it waits for the kernel before. Vectors are staged in shared
 /// memory. Where matrices have 16 bits and a thread has few chunks, it takes their numbers straight from the cache.
-/// \tparam rolling  more chunks are loaded as the first are used; where not, a thread has `ahead` at most
+/// \tparam rolling  more chunks are loaded as the first are used; otherwise a thread has `ahead` at most
 template <coarse_storage storage, int ahead, int most_warps, int resident, bool rolling>
 __global__ void __launch_bounds__(32 * most_warps, resident)
     one_column_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
@@ -230,8 +231,8 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
 }
 
 /// The same for lattices of many sites: a block takes 16 rows of several sites, one after the other. While it
-/// multiplies those of one, matrices of the next come to registers and its vector to shared memory, so that loads never
-/// pause. A site has whole rounds of `ahead` chunks a warp, so that a chunk's registers are known.
+/// multiplies matrices of one site, matrices of the next come to registers and its vector to shared memory, so that
+/// loads never pause. A site has whole rounds of `ahead` chunks a warp, so that a chunk's registers are known.
 template <coarse_storage storage, int ahead, int warps, int resident>
 __global__ void __launch_bounds__(32 * warps, resident)
     column_stream_kernel(const __grid_constant__ coarse_products<float> p, divisor row_tiles, std::int32_t steps,
@@ -317,7 +318,7 @@ __host__ __device__ constexpr std::int32_t panel_stride(std::int32_t padded) { r
 
 /// Columns c of the vectors at all neighbours, in pairs of words, [matrix][column][padded]; each column is scaled. A
 /// warp takes a column.
-/// \param back  what undoes the scale, [column]
+/// \param back  factor that undoes the scale, [column]
 __device__ __forceinline__ void stage_columns(uint2* panels, float* back, const coarse_products<float>& p,
                                               const complex<float>* const* inputs, int columns, std::int32_t padded) {
   constexpr int most = coarse_matrices_of_a_site;
@@ -400,7 +401,7 @@ __global__ void __launch_bounds__(32 * most_warps, resident)
   std::int32_t column_of_tile[column_tiles];
 #pragma unroll
   for (int c = 0; c < column_tiles; ++c) column_of_tile[c] = min(4 * c + g / 2, columns - 1) * stride + t;
-  // Threads of even g have columns (re, -im), those of odd g (im, re).
+  // Threads of even g have columns (re, -im), threads of odd g (im, re).
   const std::uint32_t order = g % 2 == 0 ? 0x3210U : 0x1032U, sign = g % 2 == 0 ? 0x80000000U : 0U;
   const auto oriented = [&](std::uint32_t word) { return __byte_perm(word, 0, order) ^ sign; };
   for (std::int32_t first = warp; first < all; first += ahead * most_warps) {

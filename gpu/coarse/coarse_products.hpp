@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Products of the matrices of coarse sites with the numbers of these and of their neighbours: what the coarse operator
-/// and its red-black parts are made of.
+/// Products of the matrices of coarse sites with the numbers of these and of their neighbours. The coarse operator and
+/// its red-black parts are made of them.
 #pragma once
 
 #include "common/operators/coarse_matrices.hpp"
@@ -11,8 +11,8 @@
 
 namespace plaquette::gpu {
 
-/// out(x) = start(x) + factor sum_m A_m(x) in(x_m). A site's matrices are those of its eight neighbours; nine are that
-/// of the site itself first; one is that of the site alone. start may be absent.
+/// out(x) = start(x) + factor sum_m A_m(x) in(x_m). Eight matrices of a site belong to its eight neighbours; nine begin
+/// with the matrix of the site itself; one is the matrix of the site alone. start may be absent.
 template <class T>
 struct coarse_products {
   tile_pointer matrices;
@@ -23,12 +23,12 @@ struct coarse_products {
   std::int32_t sites = 0;                     ///< of `out`
   std::int32_t columns = 0;
   T factor = 1;
-  ghost_zones ghosts{};                            ///< messages, [site][column][n]; none where nothing is cut
+  ghost_zones ghosts{};                            ///< messages, [site][column][n]; none if no direction is cut
   std::int32_t first_ghosts[hop_directions] = {};  ///< of each message
 
   PLAQUETTE_HOST_DEVICE bool has_own() const { return matrices.order.matrices % 8 == 1; }
-  /// Returns what matrix m of a site is multiplied with: the n numbers of column 0; those of the next column follow.
-  /// Null where they are in a message.
+  /// Returns the vector that matrix m of a site is multiplied with: the n numbers of column 0; the next column follows.
+  /// Null if they are in a message.
   PLAQUETTE_HOST_DEVICE const complex<T>* input(std::int64_t site, std::int32_t m) const {
     const std::int32_t d = m - (has_own() ? 1 : 0);
     if (d < 0) return in.at(site - first_in, 0);

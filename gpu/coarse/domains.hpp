@@ -13,9 +13,9 @@
 namespace plaquette::gpu {
 
 /// Of fields on even sites. Inside is the Schur complement of M without the hops between domains; the site-diagonal
-/// part is that of M.
-/// \param links  those that `a` was made of
-/// \param shape  divides what a rank holds
+/// part is the same as in M.
+/// \param links  the links that `a` was made of
+/// \param shape  divides the lattice of a rank
 template <class T>
 schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const gauge_configuration& links,
                                        const extents& shape);

@@ -26,7 +26,7 @@ struct vector_pointers {
   float back;               ///< its inverse
   std::int32_t even_sites;  ///< of the coarse lattice, where as many are odd; 0 elsewhere
 
-  /// Returns the coarse site that block k takes. Sites of both parities alternately: those that lie side by side along
+  /// Returns the coarse site that block k takes. Sites of both parities alternately: sites that lie side by side along
   /// x share the 64 bytes that memory gives at a time of a fine field.
   PLAQUETTE_HOST_DEVICE std::int64_t site_of_block(std::int64_t k) const {
     return even_sites > 0 ? k / 2 + k % 2 * even_sites : k;
@@ -194,13 +194,13 @@ __global__ void __launch_bounds__(256, 3)
   }
 }
 
-/// Pieces of 16 bytes that a lane of the prolongation takes at a time: those of a warp follow each other in memory.
+/// Pieces of 16 bytes that a lane of the prolongation takes at a time: pieces of a warp follow each other in memory.
 inline constexpr int pieces_of_a_lane = 3;
 
 /// A block takes `segment` sites of one parity of an aggregate and a column; half of its warps are for each chirality.
-/// A warp takes 96 pieces of 16 bytes at a time, lane l those at l, l + 32 and l + 64: each of its three requests loads
-/// whole lines of the cache. A row is 3 * 2^`doublings` pieces, the last ones absent where it has fewer. So pieces are
-/// of the same vectors each time, whose coarse numbers a lane has in registers. What pieces contribute goes through
+/// A warp takes 96 pieces of 16 bytes at a time, lane l the pieces at l, l + 32 and l + 64: each of its three requests
+/// loads whole lines of the cache. A row is 3 * 2^`doublings` pieces, the last ones absent if it has fewer. So pieces
+/// are of the same vectors each time, whose coarse numbers a lane has in registers. Contributions of pieces go through
 /// shared memory to the lanes that sum a row.
 template <class Fine, coarse_storage storage>
 __global__ void __launch_bounds__(256, storage == coarse_storage::single && !std::is_same_v<Fine, fine_spinors<double>>
@@ -300,7 +300,7 @@ __host__ __device__ __forceinline__ int row_place(int row) {
     return row * width;
 }
 
-/// Words of a vector's numbers: the one of 16 bits, or those of single precision, scaled.
+/// Words of a vector's numbers: one of 16 bits, or two of single precision, scaled.
 template <coarse_storage storage>
 inline constexpr int words_of_vector = storage == coarse_storage::single ? 2 : 1;
 
@@ -308,9 +308,8 @@ inline constexpr int words_of_vector = storage == coarse_storage::single ? 2 : 1
 /// memory, so that requests load whole lines of the cache. `slots` tiles are under way, whatever else the warp waits
 /// for.
 /// \tparam vectors  of a row, at most
-/// \tparam apart    rows begin that many words apart, up to whole banks: those that a request reads are then in banks
-/// of
-///                  their own
+/// \tparam apart    rows begin that many words apart, up to whole banks: the words that a request reads are then in
+///                  banks of their own
 template <coarse_storage storage, int vectors, int tile_rows, int apart, int slots>
 struct vector_ring {
   static constexpr int words = words_of_vector<storage>;
@@ -333,7 +332,7 @@ struct vector_ring {
       to[k] = row < tile_rows ? row * row_words + (lane + 32 * k - row * pieces) * 4 : -1;
     }
   }
-  /// Sets what rows have beyond their vectors to zero, once and for all.
+  /// Sets the padding of rows beyond their vectors to zero, once and for all.
   __device__ void clear_beyond(int vectors_of_a_row) {
     for (int k = static_cast<int>(threadIdx.x % 32); k < slots * tile_words; k += 32)
       if (k % row_words >= vectors_of_a_row * words) begin[k] = 0;
@@ -371,7 +370,7 @@ struct column_scales {
 };
 
 /// Fine numbers of a column, already in registers, become pairs of words. Threads of `group` lanes, a power of two,
-/// share the column; `largest` is that of their own numbers. Returns the scale.
+/// share the column; `largest` is the largest of their own numbers. Returns the scale.
 __device__ __forceinline__ float scale_of_column(column_scales& scales, int column, std::uint32_t largest, int group) {
   for (int distance = 1; distance < group; distance *= 2)
     largest = max(largest, __shfl_xor_sync(0xffffffffU, largest, distance));
@@ -404,7 +403,7 @@ struct fine_copies<fine_spinors<T>> {
 
   __device__ fine_copies(std::byte* shared, const fine_spinors<T>&, const site_stretch& first)
       : staged{shared, block, 0}, site(site_of(first)) {}
-  /// Starts to copy `what`, and loads the place of what is copied next.
+  /// Starts to copy `what`, and loads the place of `next`, which is copied next.
   __device__ void start(const fine_spinors<T>& fine, const site_stretch& what, const site_stretch& next) {
     if (is_present(what)) {
       constexpr int chunks = chunks_of<T>(components);
@@ -420,7 +419,7 @@ struct fine_copies<fine_spinors<T>> {
     }
     site = site_of(next);
   }
-  /// What has come.
+  /// Loads the numbers that were copied.
   __device__ void load(complex<float> (&numbers)[components]) const {
     complex<real_of<T>> stored[components];
     const spinor_pointer<const T> from = staged;
@@ -502,9 +501,9 @@ struct restriction_memory {
 };
 
 /// A block takes a coarse site and up to 8 * column_tiles columns (12 at most); half of its warps are for each
-/// chirality and share the rows, eight at a time. Fine numbers are staged as pairs of words; those of the next segment
-/// and the next null vectors are on their way meanwhile. A tile of the result has the real parts of 8 columns, then the
-/// imaginary ones, for 8 vectors.
+/// chirality and share the rows, eight at a time. Fine numbers are staged as pairs of words; numbers of the next
+/// segment and the next null vectors are on their way meanwhile. A tile of the result has the real parts of 8 columns,
+/// then the imaginary ones, for 8 vectors.
 template <class Fine, coarse_storage storage, int column_tiles, int vector_tiles>
 __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half && vector_tiles == 3 ? 3 : 2)
     restrict_batch_kernel(const __grid_constant__ Fine fine, const __grid_constant__ vector_pointers v,
@@ -585,7 +584,7 @@ __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half
 #pragma unroll 1
     for (int i = 0; i < steps; ++i) {
       const std::uint32_t* const tile = ring.wait() + t * ring_type::row_words + g * words;
-      // Beyond the end vectors are zero, and rows those of the end.
+      // Beyond the end vectors are zero, and rows are the end's.
       const int first = (i * parts + part) * 8 + t;
       if (first - t < all) {
         std::uint32_t b[2][vector_tiles][words];
@@ -631,7 +630,7 @@ __global__ void __launch_bounds__(batch_threads, storage == coarse_storage::half
   wait_for_copies<0>();
   // Warps of a chirality add up: [part][tile][number][lane], a chirality at a time.
   constexpr int of_a_warp = column_tiles * vector_tiles * 4 * 32;
-  // All copies have come, and nobody reads the rings any more.
+  // All copies have come, and no thread reads the rings any more.
   static_assert(parts * of_a_warp * sizeof(float) <= sizeof memory.numbers + sizeof memory.rings);
   float* const partial = reinterpret_cast<float*>(shared);
   for (int of = 0; of < chiralities; ++of) {
@@ -712,7 +711,7 @@ __global__ void __launch_bounds__(batch_threads, 2)
   trigger_dependent_launch();
   wait_for_previous_kernel();
   if (all == 0) return;
-  // Column 4 c + g / 2 of the right factor: (re, -im) where g is even, (im, re) where it is odd.
+  // Column 4 c + g / 2 of the right factor: (re, -im) if g is even, (im, re) if it is odd.
   uint2 b[column_tiles][vector_steps][2];
   float back[column_tiles];
   const std::uint32_t order = g % 2 == 0 ? 0x3210U : 0x1032U, sign = g % 2 == 0 ? 0x80000000U : 0U;
@@ -801,8 +800,8 @@ __global__ void __launch_bounds__(batch_threads, 2)
   wait_for_copies<0>();
 }
 
-/// The numbers of a kernel (one_kernel.hpp): storage, bytes of a real of the fine field (0: a coarse field), 0 for
-/// restriction and 1 for prolongation, tiles of columns (0: one column) and of vectors.
+/// The numbers of a kernel (one_kernel.hpp): storage; bytes of a real of the fine field, or 0 for a coarse field; 0 for
+/// restriction and 1 for prolongation; tiles of columns (0: one column) and of vectors.
 template <class Fine>
 inline constexpr int bytes_of_fine = 0;
 template <class T>
@@ -837,7 +836,7 @@ void with_vector_tiles(std::int32_t vectors, const Launch& launch) {
     launch.template operator()<6>();
 }
 
-/// Computes coarse = P^+ fine; false where no fast kernel serves.
+/// Computes coarse = P^+ fine; false if no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                        const coarse_pointer<complex<float>>& coarse, int columns) {
@@ -875,7 +874,7 @@ bool queue_restriction(const queue& q, const Fine& fine, const vector_pointers& 
   return true;
 }
 
-/// Computes fine = P coarse, or fine += P coarse; false where no fast kernel serves.
+/// Computes fine = P coarse, or fine += P coarse; false if no fast kernel serves.
 template <coarse_storage storage, class Fine>
 bool queue_prolongation(const queue& q, const Fine& fine, const vector_pointers& v, std::int64_t sites,
                         const coarse_pointer<const complex<float>>& coarse, int columns, bool add) {

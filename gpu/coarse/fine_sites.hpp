@@ -11,12 +11,12 @@ namespace plaquette::gpu {
 
 inline constexpr int fine_rows = 6;  ///< numbers of a chirality: (spin mod 2) * 3 + colour, DeGrand-Rossi basis
 
-/// Fields of quarks, whose basis is the time-diagonal one: upper and lower numbers r and r + 6 make those of both
+/// Fields of quarks, whose basis is the time-diagonal one: upper and lower numbers r and r + 6 make the numbers of both
 /// chiralities.
 template <class T>
 struct fine_spinors {
   using real = float;
-  spinor_pointer<T> part[2];  ///< even, odd sites; null where the field has none
+  spinor_pointer<T> part[2];  ///< even, odd sites; null if the field has none
   bool has[2];
   std::int32_t sites;  ///< of a parity
 
@@ -30,7 +30,7 @@ struct fine_spinors {
     for (int k = 0; k < 2 * fine_rows; ++k) numbers[k] = complex_cast<float>(stored[k]);
     rotate_spin_basis(numbers, colours);
   }
-  /// Stores numbers of the DeGrand-Rossi basis, or adds them to what is there.
+  /// Stores numbers of the DeGrand-Rossi basis, or adds them to the stored ones.
   PLAQUETTE_HOST_DEVICE void store(std::int32_t site, int column, complex<float> (&numbers)[2 * fine_rows],
                                    bool add) const {
     const int parity = site >= sites ? 1 : 0;
@@ -73,7 +73,7 @@ coarse_sites<T> coarse_sites_of(const coarse_field<T>& x) {
   return {shared.numbers(),
           x.first_site(),
           {x.shape().sites != site_subset::odd,
-           x.shape().sites != site_subset::even}};  // where a lattice has no two parities, fields are full
+           x.shape().sites != site_subset::even}};  // if a lattice has no two parities, fields are full
 }
 
 }  // namespace plaquette::gpu

@@ -229,7 +229,7 @@ std::shared_ptr<complex<float>> numbers_on_device(const execution& on, std::int6
   return {memory, reinterpret_cast<complex<float>*>(memory.get())};
 }
 
-/// The vectors on the neighbouring ranks' faces that hops forwards lead to. Null where nothing is cut. Collective.
+/// The vectors on the neighbouring ranks' faces that hops forwards lead to. Null if no direction is cut. Collective.
 std::shared_ptr<const complex<float>> vectors_of_faces(const null_space& v) {
   const execution& on = v.get_execution();
   const aggregate_tables& tables = v.tables();

@@ -14,13 +14,13 @@
 
 namespace plaquette::gpu {
 
-/// What matrices are stored in: single precision, or 16-bit floats (11 bits of mantissa), of which the coarse operator
-/// of a preconditioner needs no more.
+/// The numbers that store matrices: single precision, or 16-bit floats (11 bits of mantissa), which suffice for the
+/// coarse operator of a preconditioner.
 enum class coarse_storage { single, half };
 
 /// The order of a site's n x n matrices: [matrix][step][tile of 16 rows][32 lanes][16 bytes]. A step has 4 columns in
 /// single precision and 8 in half. Lane 4 g + t has the rows g and g + 8 of the tile, and column t: re and im of row g,
-/// then of row g + 8; in half of column t + 4 too. What is beyond n is zero.
+/// then of row g + 8; in half of column t + 4 too. Numbers beyond n are zero.
 struct tile_order {
   std::int32_t n = 0, matrices = 0;  ///< numbers of a site; matrices of a site
   coarse_storage storage = coarse_storage::single;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the setup of multigrid (common/multigrid/multigrid_setup.hpp) needs of the CUDA library. The twin of
-/// cpu_ref/coarse/multigrid_library.hpp.
+/// The types and functions of the CUDA library that the setup of multigrid needs
+/// (common/multigrid/multigrid_setup.hpp). The twin of cpu_ref/coarse/multigrid_library.hpp.
 #pragma once
 
 #include <memory>
@@ -118,7 +118,7 @@ class multigrid_library {
   std::shared_ptr<const transfer> make_transfer(const basis& vectors) const {
     return std::make_shared<const transfer>(coarse_, vectors);
   }
-  /// Whether cycles on fields Field work with numbers of 16 bits: those of half, and coarse ones, whose matrices have
+  /// Whether cycles on fields Field work with numbers of 16 bits: fields of half, and coarse ones, whose matrices have
   /// 16 bits.
   template <class Field>
   static constexpr bool relaxes_in_16_bits = !std::is_same_v<Field, fine_field>;

@@ -18,8 +18,8 @@ namespace plaquette::gpu {
 
 /// For each number of columns the first application runs as it is. The second is recorded, and from then on the graph
 /// runs. Pass the same pair of fields each time, as `bridge` does: another pair is recorded again. The graph owns the
-/// memory of its intermediate results. On several ranks kernels of the graph exchange what they need; where messages or
-/// sums are the host's business nothing is recorded. One caller at a time.
+/// memory of its intermediate results. On several ranks kernels of the graph exchange messages; if messages or sums are
+/// the host's business nothing is recorded. One caller at a time.
 template <class Field>
 class recorded_operator {
  public:
@@ -57,7 +57,7 @@ class recorded_operator {
   struct state {
     std::map<int, recording> by_columns;
   };
-  /// Of a batch that begins at its storage, as those of `bridge` do.
+  /// Of a batch that begins at its storage, as batches of `bridge` do.
   static const void* address(const Field& x) { return x.storage().get(); }
 
   execution execution_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Large messages between GPUs where no kernel waits for them: setups.
+/// Large messages between GPUs if no kernel waits for them: setups.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct staged_message {
   std::size_t received;  ///< bytes
 };
 
-/// Exchanges messages through page-locked memory of the host, some MiB at a time, and waits for them. What one rank
-/// sends is as long as what its neighbour receives. Collective.
+/// Exchanges messages through page-locked memory of the host, some MiB at a time, and waits for them. A message is as
+/// long as the message that its neighbour receives. Collective.
 void exchange_staged(const execution& on, const staged_message& message);
 
 }  // namespace plaquette::gpu

@@ -2,10 +2,10 @@
 /// \file
 /// Complex products on tensor cores that take numbers of 16 bits and add in single precision. For .cu files only.
 ///
-/// A word holds the two parts of a complex number, the real one in its lower half. A pair of words holds 22 bits:
-/// the number rounded to 11 bits, and what is left, rounded to 11 more. Numbers are scaled so that both are in the
-/// range of 16 bits: the largest to about 2^14. Numbers 2^-18 times smaller lose last places, less than 2^-38 of the
-/// largest, since what is left of them is below the smallest number of 16 bits.
+/// A word holds the two parts of a complex number, the real one in its lower half. A pair of words holds 22 bits: the
+/// number rounded to 11 bits, and the remainder, rounded to 11 more. Numbers are scaled so that both are in the range
+/// of 16 bits: the largest to about 2^14. Numbers 2^-18 times smaller lose last places, less than 2^-38 of the largest,
+/// since their remainder is below the smallest number of 16 bits.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ __device__ __forceinline__ std::uint32_t packed(float2 z) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(z.y), "f"(z.x));
   return word;
 }
-/// Returns a word and what is left.
+/// Returns a word and the remainder.
 __device__ __forceinline__ uint2 packed_twice(float2 z) {
   const std::uint32_t high = packed(z);
   const float2 rounded = unpacked(high);

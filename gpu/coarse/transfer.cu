@@ -83,7 +83,7 @@ struct restrict_number {
   }
 
  private:
-  /// Adds what a site gives to the product with vector k; its rows begin at `row`.
+  /// Adds the contribution of a site to the product with vector k; its rows begin at `row`.
   PLAQUETTE_HOST_DEVICE void add_site(complex<T>& sum, std::int64_t row, int k, std::int32_t site, int column,
                                       int chirality) const {
     if constexpr (requires { Fine::rows(); }) {
@@ -198,7 +198,7 @@ auto sites_of(const coarse_field<T>& x) {
   return coarse_sites_of(x);
 }
 
-/// By the fastest kernel; false where none serves.
+/// By the fastest kernel; false if none serves.
 template <class T, class Fine>
 bool restrict_fast([[maybe_unused]] const queue& q, [[maybe_unused]] const Fine& fine,
                    [[maybe_unused]] const vector_pointers& v, [[maybe_unused]] coarse_field<T>& coarse) {

@@ -16,10 +16,10 @@ namespace plaquette::gpu {
 
 struct vector_pointers;
 
-/// T is double or float, that of the coarse field; null vectors are in single precision, or in 16 bits as floats of 11
-/// (times a power of two). The fine field is one of quarks (`field`, any precision) or that of a coarse lattice. Of a
-/// fine field on one parity only, the other counts as zero, is not written, and its null vectors are not read. Nothing
-/// waits.
+/// T is double or float, the precision of the coarse field; null vectors are in single precision, or in 16 bits as
+/// floats of 11 (times a power of two). The fine field is one of quarks (`field`, any precision) or the field of a
+/// coarse lattice. Of a fine field on one parity only, the other counts as zero, is not written, and its null vectors
+/// are not read. Nothing waits.
 template <class T>
 class transfer {
  public:
@@ -67,8 +67,7 @@ template <class Fine>
 null_space gathered(const Fine& vectors, const std::shared_ptr<const aggregate_tables>& tables);
 
 /// Makes the vectors of every aggregate and chirality orthonormal: V = Q R by the Cholesky factor of V^+ V in double,
-/// twice. Collective; waits. Throws input_error where there are more vectors than an aggregate has numbers of a
-/// chirality.
+/// twice. Collective; waits. Throws input_error if there are more vectors than an aggregate has numbers of a chirality.
 orthonormalisation orthonormalise(null_space& vectors);
 
 }  // namespace plaquette::gpu

@@ -13,7 +13,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// The columns of a pool, in the rows of null spaces: those that are kept, then the new ones. A task is an aggregate
+/// The columns of a pool, in the rows of null spaces: first the kept ones, then the new ones. A task is an aggregate
 /// and chirality.
 struct pool_columns {
   const complex<float>* kept;
@@ -83,7 +83,7 @@ struct multiply_columns {
   }
 };
 
-/// What a team needs of memory that its members share.
+/// The memory that the members of a team share.
 struct shared_by_team {
   complex<double>* matrix;
   double *scales, *workspace;
@@ -213,7 +213,7 @@ struct block_team {
   }
 };
 
-/// \param has_room  the matrix is in shared memory; where it is too large for that, it stays where it is
+/// \param has_room  the matrix is in shared memory; if it is too large for that, it stays in global memory
 __global__ void __launch_bounds__(block_team::most_members)
     combinations_kernel(const __grid_constant__ find_combinations body, bool has_room) {
   extern __shared__ __align__(16) std::byte room[];
@@ -261,7 +261,7 @@ std::shared_ptr<T> room_for(const execution& on, std::int64_t numbers) {
   return {memory, reinterpret_cast<T*>(memory.get())};
 }
 
-/// The rows of some tasks become those of the leading vectors, a few sites at a time.
+/// Replaces the rows of some tasks by rows of the leading vectors, a few sites at a time.
 void combine_rows(const execution& on, const pool_columns& pool, null_space& fresh, std::int64_t first_task,
                   std::int64_t tasks, const complex<double>* combination) {
   combine_row body{pool, 0, first_task, combination, nullptr};

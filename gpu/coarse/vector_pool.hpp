@@ -18,8 +18,8 @@ struct singular_values {
 };
 
 /// Each aggregate and chirality gets, in place of its vectors, the leading left singular vectors of a pool. The pool
-/// holds what is kept, orthonormal vectors times their singular values, and the new vectors times weights. Leading
-/// vectors have length 1, or are zero where there are none. Collective; waits.
+/// holds the kept vectors, which are orthonormal, times their singular values, and the new vectors times weights.
+/// Leading vectors have length 1; missing ones are zero. Collective; waits.
 /// \param kept     null: nothing yet
 /// \param fresh    new vectors, not orthonormal; becomes the leading vectors of the pool, as many
 /// \param weights  one a new vector

@@ -56,7 +56,7 @@ split_messages copy_own(int self, const side_stream& stream, std::span<const dev
   return others;
 }
 
-/// What a rank waits for, for the watchdog.
+/// The names of the messages that a rank waits for, for the watchdog.
 class message_names {
  public:
   explicit message_names(std::function<std::string(int)> name_of_tag) : name_of_tag_(std::move(name_of_tag)) {}
@@ -105,7 +105,7 @@ class pinned_buffer {
 struct staged_message {
   device_message what;
   std::byte* buffer;
-  bool has_left = false;  ///< for MPI, of those that are sent
+  bool has_left = false;  ///< for MPI, of sent ones
   bool is_done = false;   ///< sent, or on its way to the device
   pending_exchange exchange = {};
 };
@@ -146,7 +146,7 @@ class staged_transport final : public device_messages::transport {
       while (!move_on()) backoff.pause();
       backoff.renew();
     }
-    // What was to be sent has left the device, or a message would be missing.
+    // The messages to send have left the device, or a message would be missing.
     arrived_[slot_].mark_on(to_device_.native());
     arrived_[slot_].hold_back(q.native());
     sends_.clear();
@@ -195,7 +195,7 @@ class staged_transport final : public device_messages::transport {
     return moved;
   }
 
-  /// What keeps `finish` from its end.
+  /// The step that keeps `finish` from its end.
   struct missing_step {
     enum { departure, arrival, acceptance } step;
     device_message what;
@@ -281,7 +281,7 @@ class mpi_transport final : public device_messages::transport {
     bool is_receive;
   };
 
-  /// MPI knows nothing of queues: it may neither read what is sent nor write where is received before the work that was
+  /// MPI knows nothing of queues: it may neither read messages nor write into their places before the work that was
   /// queued has come to this point.
   bool begin_when_ready() {
     if (has_begun_) return true;

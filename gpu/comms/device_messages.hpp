@@ -28,7 +28,7 @@ struct device_message {
 class device_messages {
  public:
   /// Collective, and so is the end of the object's life.
-  /// Throws input_error on every rank, with the reason, where `how` cannot be had.
+  /// Throws input_error on every rank, with the reason, if `how` cannot be had.
   /// \param how    staged, mpi or nccl; automatic takes the first of nccl, mpi, staged that is there
   /// \param watch  may be null
   /// \param name_of_tag  for the watchdog's line: "the message of direction +t"
@@ -38,15 +38,16 @@ class device_messages {
   device_messages& operator=(device_messages&&) noexcept;
   ~device_messages();
 
-  /// Starts an exchange of what the work queued on q so far leaves in `send`. Returns without waiting for the device;
-  /// what is queued on q before `finish` runs together with the messages, and must not touch `send` and `receive`.
+  /// Starts an exchange of the messages that the work queued on q so far leaves in `send`. Returns without waiting for
+  /// the device; work that is queued on q before `finish` runs together with the messages, and must not touch `send`
+  /// and `receive`.
   void start(const queue& q, std::span<const device_message> send, std::span<const device_message> receive);
   /// Moves on what can be moved without waiting; for those who queue long work between start and finish.
   void progress();
-  /// What is queued on q afterwards sees what has arrived, and may write to `send` again.
+  /// Work that is queued on q afterwards sees the messages that have arrived, and may write to `send` again.
   void finish(const queue& q);
 
-  /// Returns what was taken: staged, mpi or nccl.
+  /// Returns the policy that was taken: staged, mpi or nccl.
   halo_policy policy() const;
   /// Whether start and finish may be recorded in a work_graph, once they have run outside of one: the host does nothing
   /// in between.

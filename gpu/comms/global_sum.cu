@@ -27,7 +27,7 @@ namespace {
 constexpr int most_slots = 4096;
 
 /// Where a rank has its part: the epoch of its last sum, then numbered[2][most_slots], as [parity][rank][number]; and
-/// what kernels that sum over ranks themselves need.
+/// the memory of kernels that sum over ranks themselves.
 constexpr std::size_t slots_begin = 256;
 constexpr std::size_t columns_begin = slots_begin + 2 * most_slots * sizeof(numbered);
 constexpr std::size_t bytes_of_sums = columns_begin + rank_sum::most_columns * rank_sum::column_bytes;
@@ -41,7 +41,7 @@ std::string text_of_word(std::uint64_t word) {
   return "rank " + std::to_string((word >> 32) - 1) + ": global sum number " + std::to_string(word & 0xffffffffU);
 }
 
-/// The sum of `count` numbers; the work of a thread is that of k or i = thread, thread + threads, ... of each step.
+/// The sum of `count` numbers; a thread works on k or i = thread, thread + threads, ... of each step.
 struct peer_sum {
   std::byte* memory[most_ranks];  ///< of each rank
   int rank, ranks;

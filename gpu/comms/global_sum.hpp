@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums over ranks of numbers that live on their devices. The order of additions is that of the ranks, whichever way
-/// the numbers take: the same bits on every rank and in every run.
+/// Sums over ranks of numbers that live on their devices. The order of additions is the order of the ranks, whichever
+/// way the numbers take: the same bits on every rank and in every run.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct rank_sum;  // rank_sum.hpp
 /// How the numbers travel.
 enum class sum_path {
   alone,  ///< one rank: there is nothing to do
-  peer,   ///< a kernel writes them into every rank's memory and adds what the others have written there
+  peer,   ///< a kernel writes them into every rank's memory and adds the numbers that the others have written there
   staged  ///< through the host, which waits for the device
 };
 
@@ -35,8 +35,8 @@ class global_sum {
   static constexpr int most_ranges = 4;
 
   /// Collective, and so is the end of the object's life. `peer` is taken where all ranks reach each other's memory and
-  /// none shares a GPU with another, unless the policy is `staged`. Throws input_error, on every rank, where the policy
-  /// is `peer` and cannot be met.
+  /// none shares a GPU with another, unless the policy is `staged`. Throws input_error, on every rank, if the policy is
+  /// `peer` and cannot be met.
   /// \param watch  may be null
   global_sum(const communicator& comm, int device, const rank_options& options = {},
              std::shared_ptr<watchdog> watch = nullptr);
@@ -44,18 +44,18 @@ class global_sum {
   global_sum& operator=(global_sum&&) noexcept;
   ~global_sum();
 
-  /// Replaces numbers of the device by their sums over ranks, before what is queued on q afterwards. All ranks call it
-  /// with the same counts in the same order. One object is for one queue.
+  /// Replaces numbers of the device by their sums over ranks, before work that is queued on q afterwards. All ranks
+  /// call it with the same counts in the same order. One object is for one queue.
   void add(const queue& q, double* numbers, int count) const;
-  /// Does the same for several ranges, at most most_ranges, by one exchange where they are few numbers.
+  /// Does the same for several ranges, at most most_ranges, by one exchange if they are few numbers.
   void add(const queue& q, std::span<const number_range> ranges) const;
 
-  /// Returns what kernels need that add their sums over ranks themselves, before they end (`sum_over`); null where they
-  /// cannot. It lives as long as this.
+  /// Returns the arguments of kernels that add their sums over ranks themselves, before they end (`sum_over`); null if
+  /// they cannot. It lives as long as this.
   const rank_sum* in_kernels() const;
 
   sum_path path() const;
-  /// Whether `add` may be recorded in a work_graph. What is recorded may be launched any number of times, in the same
+  /// Whether `add` may be recorded in a work_graph. Recorded sums may be launched any number of times, in the same
   /// order on all ranks.
   bool capturable() const { return path() != sum_path::staged; }
 

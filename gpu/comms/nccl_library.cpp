@@ -52,7 +52,7 @@ struct nccl_functions {
   nccl_text error_text = nullptr;
   nccl_version version = nullptr;
 
-  /// Empty where all is there, else what is missing. The library stays loaded: it has threads of its own.
+  /// Empty if all is there, else the missing part. The library stays loaded: it has threads of its own.
   std::string load() {
     setenv("NCCL_NVLS_ENABLE", "0", 1);
     library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -71,7 +71,7 @@ struct nccl_functions {
   }
 };
 
-/// The lowest rank's reason, or none where no rank has one; the same on all.
+/// Returns the lowest rank's reason, or none if no rank has one; the same on all.
 std::string agreed(const communicator& comm, const std::string& mine) {
   std::array<char, 512> text = {};
   mine.copy(text.data(), text.size() - 1);

@@ -26,10 +26,10 @@ class neighbour_messages {
   /// The end of its life is collective.
   neighbour_messages(const communicator& comm, int device) : comm_(comm), device_(device) {}
 
-  /// Sends the first `side` bytes of `sent` upwards and the next `side` bytes downwards, and waits for what comes.
-  /// Returns where it lies: from below, then from above. Work that is queued before the next exchange of this direction
-  /// may read it. Returns null, on all ranks, if some device does not reach another: nothing was sent. Collective, with
-  /// one size; throws memory_error.
+  /// Sends the first `side` bytes of `sent` upwards and the next `side` bytes downwards, and waits for the neighbours'
+  /// messages. Returns where it lies: from below, then from above. Work that is queued before the next exchange of this
+  /// direction may read it. Returns null, on all ranks, if some device does not reach another: nothing was sent.
+  /// Collective, with one size; throws memory_error.
   const std::byte* exchange(const queue& q, const neighbour_ranks& ranks, const std::byte* sent, std::size_t side,
                             watchdog* watch);
 

@@ -35,13 +35,13 @@ std::vector<T> gathered(const communicator& comm, const T& mine) {
   return all;
 }
 
-/// Pages of a GPU: what is exported begins and ends with one, so that nothing else is.
+/// Pages of a GPU: exported memory begins and ends with one, so that nothing else is exported.
 constexpr std::size_t page = std::size_t{2} << 20;
 std::size_t whole_pages(std::size_t bytes) { return std::max<std::size_t>((bytes + page - 1) / page, 1) * page; }
 
 #ifdef PLAQUETTE_CUDA_RUNTIME
 
-/// What a rank tells the others about its memory.
+/// The description of a rank's memory for the others.
 struct invitation {
   cudaIpcMemHandle_t handle;
   std::uint64_t bytes;
@@ -86,7 +86,7 @@ class own_memory {
   void* begin_ = nullptr;
 };
 
-/// Null where it cannot be reached.
+/// Returns null if it cannot be reached.
 std::byte* accept(const invitation& from) {
   if (!from.is_open) return nullptr;
   void* begin = nullptr;

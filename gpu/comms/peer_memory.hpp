@@ -16,7 +16,7 @@ namespace plaquette::gpu {
 /// while another rank may still write to it. (While an exception is on its way, the end does not wait.)
 class peer_memory {
  public:
-  /// Zeroed, 2 MiB aligned on a GPU. Throws memory_error, on every rank, where one has no room.
+  /// Zeroed, 2 MiB aligned on a GPU. Throws memory_error, on every rank, if one has no room.
   /// \param bytes  of this rank; others may have another number
   peer_memory(const communicator& comm, int device, std::size_t bytes);
   peer_memory(peer_memory&&) noexcept;
@@ -25,8 +25,8 @@ class peer_memory {
 
   /// Returns this rank's own.
   std::byte* mine() const;
-  /// Returns where this process finds that of `rank`; null where it cannot be reached: on another host, or without peer
-  /// access. If a reaches b then b reaches a. of(own rank) == mine().
+  /// Returns where this process finds the memory of `rank`; null if it cannot be reached: on another host, or without
+  /// peer access. If a reaches b then b reaches a. of(own rank) == mine().
   std::byte* of(int rank) const;
   /// Returns how much `rank` has.
   std::size_t bytes_of(int rank) const;

@@ -21,7 +21,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// The first line of a file of the system; empty where there is none.
+/// Returns the first line of a file of the system; empty if there is none.
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;

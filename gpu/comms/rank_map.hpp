@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Which ranks share a host, which GPU and cores each has, and what lies between their GPUs.
+/// Which ranks share a host, which GPU and cores each has, and the links between their GPUs.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ struct rank_place {
   std::string host;
   int number_on_host = 0;  ///< among the ranks of that host
   int ranks_on_host = 1;
-  int devices_on_host = 1;  ///< those that the rank sees
-  int device = 0;           ///< the number of its GPU among those that it sees
+  int devices_on_host = 1;  ///< that the rank sees
+  int device = 0;           ///< the number of its GPU among the ones that it sees
   std::string gpu;          ///< its name
   std::string pci_bus_id;   ///< "0000:1B:00.0"; "none" in the host build
   std::string cores;        ///< those it may run on: "0-15,32-47"
   int core_count = 0;
-  std::string cores_near_gpu;  ///< those of the GPU's socket, where the system tells; else empty
+  std::string cores_near_gpu;  ///< cores of the GPU's socket, if the system tells; else empty
 };
 
-/// What lies between the GPUs of two ranks, the closest first.
+/// The link between the GPUs of two ranks, the closest first.
 enum class gpu_link {
   same_gpu,
   host_memory,  ///< two ranks of the host build
@@ -56,7 +56,7 @@ class rank_map {
   /// Whether any two ranks have one GPU. (In the host build every rank counts as having its own.)
   bool shares_a_device() const;
 
-  /// Returns what a user should know of the placement, a line each, the most important first; empty where all is well.
+  /// Returns advice on the placement for a user, a line each, the most important first; empty if all is well.
   std::vector<std::string> remarks() const;
 
  private:

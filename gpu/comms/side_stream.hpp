@@ -35,9 +35,9 @@ class stream_mark {
   }
 
   void mark_on(void* stream) { check(cudaEventRecord(event_, static_cast<cudaStream_t>(stream))); }
-  /// Lets what is put on `stream` from here on start when the mark is passed.
+  /// Lets later work on `stream` start when the mark is passed.
   void hold_back(void* stream) const { check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), event_, 0)); }
-  /// Whether it has been passed; true where nothing was marked.
+  /// Whether it has been passed; true if nothing was marked.
   bool is_passed() const {
     const cudaError_t status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
@@ -53,7 +53,7 @@ class stream_mark {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Its kernels go before those of queues where both have some ready.
+/// Its kernels go before kernels of queues if both have some ready.
 class side_stream {
  public:
   explicit side_stream(int device) {

@@ -54,7 +54,7 @@ struct watchdog::state {
   std::list<wait_of_host> waits;  ///< the innermost last
   std::uint64_t last_number = 0;
   std::list<words_of_device> words;
-  std::jthread thread = {};  ///< the last member: it ends before what it looks at
+  std::jthread thread = {};  ///< the last member: it ends before the members that it looks at
 
   bool is_on() const { return timeout_seconds > 0.0; }
 

@@ -14,8 +14,8 @@
 
 namespace plaquette::gpu {
 
-/// Checks about ten times a second what this rank waits for, on a thread of its own. When one wait has lasted for
-/// longer than the timeout it prints one line on stderr and ends all ranks with exit status 70.
+/// Checks about ten times a second the waits of this rank, on a thread of its own. When one wait has lasted for longer
+/// than the timeout it prints one line on stderr and ends all ranks with exit status 70.
 class watchdog {
  public:
   /// \param stall_timeout  seconds; 0: no watch
@@ -25,8 +25,8 @@ class watchdog {
   watchdog& operator=(const watchdog&) = delete;
 
   /// Returns words of page-locked memory that kernels can write, zero at first. Zero says that its kernel does not
-  /// wait, another value what it waits for (see wait_until in device_flags.hpp). Make the rank's device current before.
-  /// They are looked at for as long as the pointer or a copy of it lives. Null where there is no watch.
+  /// wait, another value names the thing that it waits for (see wait_until in device_flags.hpp). Make the rank's device
+  /// current before. They are looked at for as long as the pointer or a copy of it lives. Null if there is no watch.
   /// \param describe  the words for a value, after "has waited 30 s for "; called by the watchdog's thread
   std::shared_ptr<std::uint64_t> device_words(std::size_t count, std::function<std::string(std::uint64_t)> describe);
 
@@ -40,7 +40,8 @@ class watchdog {
 class host_wait {
  public:
   /// \param watch null: no watch
-  /// \param what   the words for it, after "has waited 30 s for "; called by the watchdog's thread while this lives
+  /// \param what   the words for the awaited thing, after "has waited 30 s for "; called by the watchdog's thread while
+  ///               this lives
   host_wait(watchdog* watch, std::function<std::string()> what);
   ~host_wait();
   host_wait(const host_wait&) = delete;

@@ -35,7 +35,7 @@ __global__ void time_lines(unsigned* memory, unsigned* cycles) {
     }
 }
 
-/// Multiprocessors whose near and far lines are those of number 0 are in its half.
+/// Multiprocessors with the same near and far lines as number 0 are in its half.
 std::vector<std::uint8_t> halves_by_cycles(const std::vector<unsigned>& cycles, int multiprocessors) {
   std::vector<double> mean(lines, 0.0);
   const auto at = [&](int s, int k) { return static_cast<double>(cycles[static_cast<std::size_t>(s * lines + k)]); };

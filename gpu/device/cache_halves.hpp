@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Which multiprocessors share a half of the second-level cache. On large devices it has two: a multiprocessor asks its
-/// own, which fetches what belongs to the other over a link that is narrower than the cache. What is used on both sides
+/// Which multiprocessors share a half of the second-level cache. On large devices it has two. A multiprocessor asks its
+/// own, which fetches data of the other half over a link that is narrower than the cache. Data that both sides use
 /// crosses it; so multiprocessors of one half had better work on neighbouring sites.
 #pragma once
 
@@ -18,7 +18,7 @@ struct cache_halves {
 };
 
 /// Found out by how long atomic operations take, at the first call for a device, in about a millisecond; waits then.
-/// All of them in half 0 where there are no two kinds, and in the host build.
+/// All of them are in half 0 if there are no two kinds, and in the host build.
 const cache_halves& cache_halves_of(const queue& q);
 
 }  // namespace plaquette::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Memory of the device that belongs to a caller: what its pointers are, and copies that wait for the caller's work. In
-/// the host build, memory of the device is what allocate_for_caller made.
+/// Memory of the device that belongs to a caller: the kind of its pointers, and copies that wait for the caller's work.
+/// In the host build, memory of the device is what allocate_for_caller made.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ void require_memory_of_host(const void* address, const char* name);
 /// Returns the number of the device whose memory a caller's is, after all that is queued there. Throws as below.
 int device_of_caller(const void* begin, std::size_t bytes, const char* name);
 
-/// Copies from, or to, a caller's memory after all that is queued on its device. Throws input_error where it is not
-/// memory of a device, or ends before.
+/// Copies from, or to, a caller's memory after all that is queued on its device. Throws input_error if it is not memory
+/// of a device, or ends before.
 /// \param name  of the caller's array, for messages
 void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_caller(void* to, const void* from, std::size_t bytes, const char* name);

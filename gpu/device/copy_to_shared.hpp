@@ -12,15 +12,15 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
-/// Lets blocks of a kernel have this much dynamic shared memory. Without it they have 48 KB together with what the
-/// kernel declares (CUDA C++ Programming Guide, technical specifications), which is some hundred bytes or a few KB.
+/// Lets blocks of a kernel have this much dynamic shared memory. Without it they have 48 KB, together with the kernel's
+/// own declarations, which are some hundred bytes or a few KB (CUDA C++ Programming Guide, technical specifications).
 template <class Kernel>
 void allow_shared(Kernel kernel, int bytes) {
   constexpr int surely_allowed = 40 << 10;
   if (bytes > surely_allowed) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// Starts a copy of 16 bytes; zeros where they are not `there`, and nothing is read then.
+/// Starts a copy of 16 bytes; zeros if they are not `there`, and nothing is read then.
 __device__ __forceinline__ void start_copy_to_shared(void* to, const void* from, bool there) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to))),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Flags by which kernels of different ranks wait for each other, in memory that several devices reach (peer_memory). A
-/// flag is a 32-bit epoch that only grows. A thread that sees a flag at an epoch sees what its setter, and the threads
-/// that met the setter at a barrier of their block, had written before. In the host build the ranks' processes do the
+/// flag is a 32-bit epoch that only grows. A thread that sees a flag at an epoch sees all earlier writes of its setter,
+/// and of the threads that met the setter at a barrier of their block. In the host build the ranks' processes do the
 /// same with atomics in shared memory, and yield while they wait. For .cu files only.
 #pragma once
 
@@ -25,7 +25,7 @@ PLAQUETTE_HOST_DEVICE constexpr bool has_reached(std::uint32_t flag, std::uint32
 
 #ifdef __CUDACC__
 
-/// A thread on any device that sees the flag sees what was written before.
+/// A thread on any device that sees the flag sees all earlier writes of this thread.
 __device__ inline void set_flag(std::uint32_t* flag, std::uint32_t epoch) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 }
@@ -43,7 +43,7 @@ __device__ inline std::uint64_t load_word(const std::uint64_t* from) {
   asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
   return value;
 }
-/// Orders what this thread wrote and read before it against what it writes and reads after it, for all devices.
+/// Orders earlier reads and writes of this thread against its later ones, for all devices.
 __device__ inline void order_memory() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 
 /// Calls `ready` until it is true. Who waits long says so: `word` (a watchdog's, or null) holds `value` meanwhile.
@@ -88,8 +88,8 @@ void wait_until(const Ready& ready, std::uint64_t* word, std::uint64_t value) {
 
 #endif
 
-/// Waits until the flag has reached the epoch, and then sees what was written before it was set. `word` and `value`:
-/// see `wait_until`.
+/// Waits until the flag has reached the epoch, and then sees the writes before it was set. `word` and `value`: see
+/// `wait_until`.
 PLAQUETTE_HOST_DEVICE inline void wait_for_flag([[maybe_unused]] const std::uint32_t* flag,
                                                 [[maybe_unused]] std::uint32_t epoch,
                                                 [[maybe_unused]] std::uint64_t* word = nullptr,

@@ -15,9 +15,9 @@ namespace plaquette::gpu {
 class work_graph {
  public:
   /// Records `times` calls of `work`, which queues kernels and copies on `q` and on no other queue; nothing runs yet.
-  /// The pointers of its launches are recorded too: what they mean must outlive this object. While it is recorded, work
-  /// cannot wait for the device, take memory, or tune: let it run once before. What it throws passes through. In the
-  /// host build the calls themselves are kept.
+  /// The pointers of its launches are recorded too: their memory must outlive this object. While it is recorded, work
+  /// cannot wait for the device, take memory, or tune: let it run once before. Its exceptions pass through. In the host
+  /// build the calls themselves are kept.
   work_graph(const queue& q, int times, std::function<void()> work);
 
   /// Queues the whole stretch.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// In the host build, a kernel as a function that a loop calls for each thread of each block: the words of CUDA that
-/// such kernels use, and a barrier as phases. Each thread runs until the barrier, and then all of them again from the
-/// start, so what they do before it must be the same the second time. For .cu files only; nvcc has no use for it.
+/// In the host build, a kernel as a function that a loop calls for each thread of each block. Here are the words of
+/// CUDA that such kernels use, and a barrier as phases. Each thread runs until the barrier, and then all of them again
+/// from the start, so their work before it must be the same the second time. For .cu files only; nvcc has no use for
+/// it.
 #pragma once
 
 #ifndef __CUDACC__

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Fields in memory of the host, for what a device has no room for.
+/// Fields in memory of the host, if a device has no room for them.
 #pragma once
 
 #include <memory>

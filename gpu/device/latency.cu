@@ -40,7 +40,7 @@ std::vector<unsigned char> pattern(std::size_t bytes) {
   return p;
 }
 
-/// What a kernel stores is in words of 16 bytes where there are enough bytes.
+/// A kernel stores words of 16 bytes if there are enough bytes.
 struct store_words {
   std::uint64_t* to;
   const std::uint64_t* from;

@@ -26,7 +26,7 @@ enum class peer_way {
 struct transfer_time {
   double seconds = 0.0;  ///< of one; the median
   int times = 0;         ///< that were measured
-  bool right = false;    ///< what arrived is what was sent
+  bool right = false;    ///< the messages arrived as they were sent
 };
 
 /// \param bytes  at least 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Launches. A kernel body is a trivially copyable struct of arguments. Its `operator()` does the work of one index: a
-/// pure gather, which reads anything and writes only what belongs to that index. nvcc makes a kernel of it; in the host
-/// build it is called in a loop. For .cu files only.
+/// pure gather, which reads anything and writes only data that belongs to that index. nvcc makes a kernel of it. In the
+/// host build it is called in a loop. For .cu files only.
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,8 @@ constexpr std::int64_t blocks_of_a_sum(std::int64_t sites) {
   return (sites + tile - 1) / tile;
 }
 
-/// Returns a body that every launch goes through from the first index on: others turn around every other time, and find
-/// in the cache what the kernel before has touched last.
+/// Returns whether every launch of a body goes from the first index on. Others reverse their order every other time,
+/// and find in the cache the data that the kernel before has touched last.
 template <class Body>
 constexpr bool goes_forwards() {
   if constexpr (requires { Body::goes_forwards; })
@@ -74,7 +74,7 @@ constexpr int most_numbers_of() {
     return 1;
 }
 
-/// What a kernel that sums does with its sums at its end, column by column: `count` tasks, one a warp.
+/// The use that a kernel makes of its sums at its end, column by column: `count` tasks, one a warp.
 struct nothing_at_the_end {
   static constexpr std::int32_t count = 0;
   PLAQUETTE_HOST_DEVICE void operator()(int /*task*/, int /*column*/) const {}
@@ -94,8 +94,8 @@ __device__ __forceinline__ void trigger_dependent_launch() {
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
-/// Waits until the kernel before has ended and what it wrote is there. (And the one before that, since the kernel
-/// before has waited for it: so every kernel that is launched to start early calls this.)
+/// Waits until the kernel before has ended and its results are there. (And the one before that, since the kernel before
+/// has waited for it: so every kernel that is launched to start early calls this.)
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -165,17 +165,17 @@ __device__ inline void add_over_block(double (&sums)[Count], double (&shared)[su
   }
 }
 
-/// Counts one block more: returns how many came before, and goes back to zero after the last. The last one sees what
-/// all have written before they counted.
+/// Counts one block more: returns how many came before, and goes back to zero after the last. The last one sees
+/// everything that all have written before they counted.
 __device__ inline unsigned count_block(unsigned* counter, unsigned last) {
   unsigned before;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
 }
 
-/// Counts one block more that has left its sums: true for the last to come, who then sees what all have written before
-/// they counted. The counter goes back to zero. (Others have nothing to see, and are spared what it costs to forget the
-/// cache.)
+/// Counts one block more that has left its sums: true for the last to come, which then sees everything that all have
+/// written before they counted. The counter goes back to zero. (Others have nothing to see, and are spared the cost of
+/// forgetting the cache.)
 __device__ inline bool is_last_block(unsigned* counter, unsigned last) {
   unsigned before;
   asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
@@ -193,8 +193,8 @@ constexpr int resident_blocks() {
     return 0;
 }
 
-/// Adds over ranks: `own` numbers of a column of the kernel's sums to `result`, and those that are carried in place.
-/// All threads of the block call this. (Not inlined: its registers are nothing to the kernel's loop over sites.)
+/// Adds over ranks: `own` numbers of a column of the kernel's sums to `result`, and the carried numbers in place. All
+/// threads of the block call this. (Not inlined: its registers are nothing to the kernel's loop over sites.)
 /// \param of_ranks  shared memory; this rank's numbers are in their row, the carried ones behind the others
 /// \param epoch     of this sum: one more than the last of this column
 __device__ __noinline__ inline void add_over_ranks(double (*of_ranks)[rank_sum::most_numbers], int own,
@@ -232,7 +232,7 @@ __device__ __noinline__ void do_at_the_end(const End& end, int column) {
 /// \param partial  [blocks][Count], of this column
 /// \param counter  of this column; zero before and after
 /// \param result   [Count], of this column
-/// \param end      what comes next
+/// \param end      the use of the sums
 template <int Count, class End>
 __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std::int64_t blocks, int column,
                                   const rank_sum& ranks, double* partial, unsigned* counter, double* result,
@@ -247,10 +247,10 @@ __device__ inline void finish_sum(double (&sums)[Count], std::int64_t block, std
   }
   __syncthreads();
   if (!last) return;
-  // What the sum over ranks needs from memory is loaded early. (The epoch lives there, since the launch may be a
+  // The numbers of the sum over ranks are loaded from memory early. (The epoch lives there, since the launch may be a
   // node of a graph that runs again and again.)
   const std::uint32_t epoch = ranks.ranks > 1 ? *ranks.last_epoch(column) + 1 : 0;
-  static_assert(Count <= rank_sum::most_numbers);  // and with what is carried: context::sums_of_next_kernel
+  static_assert(Count <= rank_sum::most_numbers);  // and with the carried numbers: context::sums_of_next_kernel
   __shared__ double of_ranks[rank_sum::most_ranks][rank_sum::most_numbers];
   if (static_cast<int>(threadIdx.x) < ranks.carried_numbers)
     of_ranks[ranks.rank][Count + threadIdx.x] = *ranks.carried_number(column, static_cast<int>(threadIdx.x));
@@ -342,7 +342,7 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
 /// Double, in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
 /// \param result  of the device
 /// \param ranks   over which the sums are added too, in their order; null for none
-/// \param end     what the kernel does with the sums of a column before it ends (see `nothing_at_the_end`)
+/// \param end     the use that the kernel makes of the sums of a column before it ends (see `nothing_at_the_end`)
 template <int Count, class Body, class End = nothing_at_the_end>
 void sum_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body,
               const rank_sum* ranks = nullptr, const End& end = {}) {
@@ -378,7 +378,7 @@ void add_over_block(double (&sums)[sum_threads][Count]) {
   }
 }
 
-/// Adds over ranks: `sums` to `result`, and what the sum carries in place.
+/// Adds over ranks: `sums` to `result`, and the carried numbers in place.
 template <int Count>
 void add_over_ranks(const double (&sums)[Count], const rank_sum& ranks, int column, double* result) {
   static_assert(Count <= rank_sum::most_numbers);

@@ -74,7 +74,8 @@ struct copy_chunks {
   }
 };
 
-/// What is read must be used, or the compiler leaves it out: it is compared with what is never there.
+/// Numbers that are read must be used, or the compiler leaves the reads out: they are compared with a number that never
+/// occurs.
 constexpr std::uint32_t never = 0x9e3779b9U;
 
 template <int of_a_thread>
@@ -190,7 +191,7 @@ double fma_gflops(const queue& q, int multiply_adds) {
   const std::int64_t threads = std::int64_t{std::max(describe_device(q.device()).multiprocessors, 1)} *
                                (kernels_run_on_host() ? 1 : waves * threads_of_a_multiprocessor);
   const auto sink = allocate_on_device(q.device(), sizeof(T));
-  // The numbers stay where they are normal: x -> x / 2 + 1 goes to 2.
+  // The numbers stay in the normal range: x -> x / 2 + 1 goes to 2.
   const multiply_add_chains<T> body{T(0.5), T(1), multiply_adds, reinterpret_cast<T*>(sink.get())};
   const double seconds = median_seconds(q, [&] { for_each_index(q, threads, body); });
   return 2e-9 * static_cast<double>(threads) * chains * multiply_adds / seconds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the device can do at best, measured in the run that is compared with it. Medians over samples; where there are
-/// several ways (numbers a thread, threads a block), that of the fastest.
+/// The best speed of the device, measured in the run that is compared with it. Medians over samples; of several ways
+/// (numbers a thread, threads a block) the fastest.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace plaquette::gpu {
 inline constexpr double bytes_beyond_caches = 2147483648.0;
 
 /// Returns the bytes read and written per second, in 10^9, by a kernel that copies between two arrays of `bytes`
-/// together, 16 bytes at a time: the ceiling that kernels are held against. Throws memory_error where there is no room
-/// for the arrays.
+/// together, 16 bytes at a time. It is the ceiling for other kernels. Throws memory_error if there is no room for the
+/// arrays.
 double copy_gbytes_per_s(const queue& q, double bytes = bytes_beyond_caches);
 /// Does the same with arrays of a pool, which may hold most of the device's memory by then.
 double copy_gbytes_per_s(const queue& q, memory_pool& workspace, double bytes);

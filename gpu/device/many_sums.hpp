@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums of many numbers a site, of one rank: the inner products of a few fields with each other. What ranks add up in
-/// the kernel itself, and what closes kernels whose sums are few, is in launch.hpp. For .cu files only.
+/// Sums of many numbers a site, of one rank: the inner products of a few fields with each other. Sums over ranks in the
+/// kernel itself, and the ends of kernels with few sums, are in launch.hpp. For .cu files only.
 #pragma once
 
 #include "gpu/device/launch.hpp"
@@ -10,7 +10,7 @@ namespace plaquette::gpu {
 
 #ifdef __CUDACC__
 
-/// The last block of a column adds what all have left, in their order.
+/// The last block of a column adds the sums of all blocks, in their order.
 template <int Count, class Body, class End>
 __global__ void __launch_bounds__(sum_threads)
     many_sums_kernel(std::int64_t sites, int columns, std::int64_t blocks, int of_a_thread, double* all_partial,
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(sum_threads)
 
 /// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count, on
 /// this rank. Double, in a fixed order: the same bits whenever it runs.
-/// \param end  what the kernel does with the sums of a column before it ends: end.count tasks, one a warp
+/// \param end  the use that the kernel makes of the sums of a column before it ends: end.count tasks, one a warp
 template <int Count, class Body, class End>
 void sum_many_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body, const End& end) {
   static_assert(std::is_trivially_copyable_v<Body>);

@@ -3,7 +3,7 @@
 /// The workspace of a context: memory of fields that are gone serves the next ones. Asking the driver for memory, or
 /// giving it back, takes milliseconds a gigabyte and waits for the device; solvers make fields of ever other numbers of
 /// columns. All users of a pool use one queue, so that memory is free for the next user as soon as the last one has
-/// queued what it wanted with it.
+/// queued its work.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@
 
 namespace plaquette::gpu {
 
-/// Hands out memory of a device and takes it back. What comes from the driver is a segment; a request is cut from the
-/// smallest free piece that has room, and what is given back grows together with free neighbours. Small requests have
+/// Hands out memory of a device and takes it back. The driver gives segments; a request is cut from the smallest free
+/// piece that has room, and a piece that is given back grows together with free neighbours. Small requests have
 /// segments of their own, so that they do not stand between large ones. Segments go back to the driver when a request
 /// cannot be met otherwise. Safe with several threads.
 class memory_pool : public std::enable_shared_from_this<memory_pool> {
  public:
-  /// \param cuts  whether pieces are cut; where not (the host build, so that a sanitizer sees the end of each field), a
+  /// \param cuts  whether pieces are cut; if not (the host build, so that a sanitizer sees the end of each field), a
   ///              piece serves requests of its size alone
   explicit memory_pool(int device, bool cuts = !kernels_run_on_host()) : device_(device), cuts_(cuts) {}
 
   /// Returns at least `bytes` bytes, 256-byte aligned, with undefined contents, for as long as the pointer or
-  /// a copy of it lives. Throws memory_error with what was needed and what there was.
+  /// a copy of it lives. Throws memory_error with the needed and the free bytes.
   std::shared_ptr<std::byte> take(std::size_t bytes);
 
   /// Returns the bytes handed out now, and the most that ever were.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Which kernels of a file are compiled: all of them in the library, one for `./plaquette kernel`, which names it by
-/// the macro PLAQUETTE_ONE_KERNEL, a list of integers. Each file says beside its launches what these are.
+/// the macro PLAQUETTE_ONE_KERNEL, a list of integers. Each file says next to its launches which integers these are.
 #pragma once
 
 #include <algorithm>

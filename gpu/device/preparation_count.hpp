@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How often this process has done what takes long and is then kept: tests see that repeated work does none of it.
+/// Counts slow preparations of this process whose results are kept: tests see that repeated work does none of them.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@
 
 namespace plaquette::gpu {
 
-// What touches slots runs on a device, or on the host in the host build.
+// Functions that touch slots run on a device, or on the host in the host build.
 #ifdef __CUDACC__
 #define PLAQUETTE_WHERE_KERNELS_RUN __device__
 #else
@@ -59,7 +59,7 @@ PLAQUETTE_WHERE_KERNELS_RUN inline double receive_number(const numbered& slot, s
   return number;
 }
 
-/// Returns what a watchdog finds in a word: the rank that is waited for, and the epoch.
+/// Returns the word for a watchdog: the rank that is waited for, and the epoch.
 PLAQUETTE_HOST_DEVICE inline std::uint64_t sum_waiting_word(int rank, std::uint32_t epoch) {
   return (static_cast<std::uint64_t>(rank) + 1) << 32 | epoch;
 }
@@ -70,9 +70,9 @@ struct number_rows {
   std::int32_t count = 0;
 };
 
-/// What a kernel needs to add the sums that it has made over the sites of a rank, a few numbers a column, over ranks
-/// too, before it ends. Columns are sums of their own, each with its epochs. Sums of kernels before, of as many
-/// columns, that no kernel has used yet may be carried along.
+/// The arguments by which a kernel adds its sums over the sites of a rank, a few numbers a column, over ranks too,
+/// before it ends. Columns are sums of their own, each with its epochs. Sums of kernels before, of as many columns,
+/// that no kernel has used yet may be carried along.
 struct rank_sum {
   static constexpr int most_ranks = 8, most_columns = 32, most_numbers = 8, most_carried = 2;
   /// Of a column, in each rank's memory: the epoch of this rank's last sum, then numbered[2][most_ranks][most_numbers].

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The device as the rest of the library sees it: what it is, a queue of work, copies, clocks. No CUDA header is needed
-/// to include this. In the host build (gpu/host) memory of the device is memory of the host, and work is done when
-/// queued.
+/// The device as the rest of the library sees it: its description, a queue of work, copies, clocks. No CUDA header is
+/// needed to include this. In the host build (gpu/host) memory of the device is memory of the host, and work is done
+/// when queued.
 ///
 /// Errors of CUDA are std::runtime_error with the place of the call; missing memory is memory_error.
 #pragma once
@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 
 struct closing_programs;  // gpu/fields/scalar_program.hpp
 
-/// Returns the number of devices that can be used: 0 where there is no driver. The host build has 1.
+/// Returns the number of devices that can be used: 0 if there is no driver. The host build has 1.
 int device_count();
 /// True in the host build, where kernels are loops of the host.
 bool kernels_run_on_host();
@@ -28,12 +28,12 @@ struct device_description {
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;        ///< of the whole device
   std::size_t cache_bytes = 0;         ///< level 2
-  double memory_bytes_per_second = 0;  ///< what the memory's clock and width promise; 0 where unknown
+  double memory_bytes_per_second = 0;  ///< by the memory's clock and width; 0 if unknown
   std::string driver_version;          ///< the highest CUDA version of the driver, "13.0"
   std::string runtime_version;         ///< the CUDA version built with
-  std::string pci_bus_id;              ///< what other libraries know it by: "0000:1b:00.0"
+  std::string pci_bus_id;              ///< its name in other libraries: "0000:1b:00.0"
 };
-/// Throws input_error where there is no such device.
+/// Throws input_error if there is no such device.
 device_description describe_device(int device);
 
 struct device_memory {
@@ -47,11 +47,11 @@ std::shared_ptr<std::byte> allocate_on_device(int device, std::size_t bytes);
 /// Allocates page-locked memory of the host: copies from and to it are the fastest, and run together with other work.
 std::shared_ptr<std::byte> allocate_pinned(std::size_t bytes);
 
-/// A queue of work for one device: what is queued later starts when what was queued earlier has ended. Copies of the
-/// object are the same queue. Not for several threads at a time.
+/// A queue of work for one device: later work starts when earlier work has ended. Copies of the object are the same
+/// queue. Not for several threads at a time.
 class queue {
  public:
-  /// Throws input_error where there is no such device.
+  /// Throws input_error if there is no such device.
   explicit queue(int device = 0);
 
   int device() const;
@@ -62,22 +62,22 @@ class queue {
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
   /// with what that one touched last, and finds a good part of it in the cache.
   bool next_is_reversed() const;
-  /// Returns the cudaStream_t; nullptr in the host build. What was held back is launched first.
+  /// Returns the cudaStream_t; nullptr in the host build. A kernel that was held back is launched first.
   void* native() const;
 
-  /// Holds a kernel back until something else is queued or waited for. What its numbers are needed for is known by
-  /// then, and may be computed at its end. In the host build it is launched at once.
+  /// Holds a kernel back until something else is queued or waited for. The use of its numbers is known by then, and
+  /// they may be computed at its end. In the host build it is launched at once.
   /// \param columns  of the kernel
-  /// \param launch   launches it, with these at its end where they are not null. Keeps alive the memory that the kernel
+  /// \param launch   launches it, with these at its end if they are not null. Keeps alive the memory that the kernel
   ///                 reads and writes, and no copy of the queue.
   using held_launch = std::function<void(const queue&, const closing_programs*)>;
   void hold_back(int columns, held_launch launch) const;
   void launch_held_back() const;
-  /// Launches the kernel that is held back with these at its end; false where there is none of this number of columns.
+  /// Launches the kernel that is held back with these at its end; false if there is none of this number of columns.
   bool launch_closing(int columns, const closing_programs& programs) const;
 
-  /// Returns memory of the device for one kernel and what is fused to it: the next one that is queued may use it again.
-  /// Grows.
+  /// Returns memory of the device for one kernel and the kernels fused to it: the next one that is queued may use it
+  /// again. Grows.
   std::byte* scratch(std::size_t bytes) const;
   /// Returns `count` counters, zero; a kernel that uses them leaves them zero. See `sum_over`.
   unsigned* counters(std::size_t count) const;

@@ -13,8 +13,8 @@ namespace plaquette::gpu {
 /// them.
 double seconds_a_launch(const queue& q, int times, const std::function<void()>& launch);
 
-/// Returns the same over as many calls as last for about `seconds`, after one that is not counted: what a tuner's trial
-/// returns.
+/// Returns the same over as many calls as last for about `seconds`, after one that is not counted: the result of a
+/// tuner's trial.
 double seconds_a_launch_over(const queue& q, double seconds, const std::function<void()>& launch);
 
 /// Returns `apply` of a timed_kernel (common/solvers/timed.hpp): calls `launch`, which has run before, as often as that

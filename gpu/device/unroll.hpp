@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Loops over the numbers of a site are unrolled: what is indexed must end in registers.
+/// Loops over the numbers of a site are unrolled: indexed arrays must end in registers.
 #pragma once
 
 #ifdef __CUDACC__

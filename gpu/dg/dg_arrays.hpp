@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What kernels of nodal discontinuous Galerkin read and write: nodes, geometry, links between elements.
+/// The arrays that kernels of nodal discontinuous Galerkin read and write: nodes, geometry, links between elements.
 ///
-/// A state is [column][node places]. The place of node n of element e is e Np + n. Behind the elements' nodes lie those
-/// of the ghost faces, Nfp each: what other ranks send, what comes in from outside. A place holds the numbers of
+/// A state is [column][node places]. The place of node n of element e is e Np + n. Behind the elements' nodes lie the
+/// nodes of the ghost faces, Nfp each: messages of other ranks, and waves from outside. A place holds the numbers of
 /// one node side by side.
 #pragma once
 
@@ -20,9 +20,9 @@ struct alignas(fields * sizeof(T) % 16 == 0 ? 16 : 8) node_values {
   T f[fields];
 };
 
-// What lies behind a face is one number: block * 64 + code. The block is an element's number, or that of a ghost face
-// plus the number of elements. The code, below link_codes, chooses the row of the table that says where node m of the
-// face finds its partner.
+// The link behind a face is one number: block * 64 + code. The block is an element's number, or the number of a ghost
+// face plus the number of elements. The code, below link_codes, chooses the row of the table that says where node m of
+// the face finds its partner.
 inline constexpr int link_code_bits = 6;
 inline constexpr std::uint32_t link_codes = 35;
 inline constexpr std::uint32_t first_ghost_code = 24;  ///< below: face * 6 + orientation of the neighbouring element
@@ -57,7 +57,7 @@ struct mesh_arrays {
   const T* geometry;
   const std::uint32_t* links;   ///< [element][4]
   const std::uint8_t* partner;  ///< [link_codes][Nfp]
-  /// [element][8]: 1 / first, 1 / second, impedance, 0, impedance behind each face. Null where every medium is {1, 1}.
+  /// [element][8]: 1 / first, 1 / second, impedance, 0, impedance behind each face. Null if every medium is {1, 1}.
   const T* media;
   const T* derivative;  ///< [column k][row n][4]: Dr, Ds, Dt, 0
   const T* lift;        ///< [face node fm][row n]

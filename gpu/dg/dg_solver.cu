@@ -231,7 +231,7 @@ dg_solver_options::choice automatic_choice(const dg_domain& domain, precision p)
   return has_fused_stage(domain, p) ? dg_solver_options::choice::fused : dg_solver_options::choice::classic;
 }
 
-/// Where the device has no room for it, on the host.
+/// On the host if the device has no room for it.
 template <class T, int fields>
 struct device_snapshot final : dg_snapshot {
   device_array<node_values<T, fields>> on_device;  ///< [column][element][node]
@@ -466,7 +466,7 @@ class device_dg_solver final : public dg_solver {
     }
     return differences;
   }
-  /// Right-hand sides that nobody reads, for a millisecond or so.
+  /// Computes unused right-hand sides for a millisecond or so.
   void warm_up() override {
     const int times = kernels_run_on_host() ? 1 : 10;
     const dg_timings before = timings_;
@@ -488,7 +488,7 @@ class device_dg_solver final : public dg_solver {
     fill_bytes(queue_, rhs_.data(), 0, rhs_.bytes());
     do_stage(rhs_.data(), {0.0, 0.0, 1.0, time});
   }
-  /// Whether the device has memory for judging, and some more: what comes later must not lack it.
+  /// Whether the device has memory for judging, and some more, which later work must not lack.
   bool leaves_room(std::size_t bytes) const {
     constexpr std::size_t some_more = std::size_t{2} << 30;
     if (kernels_run_on_host()) return true;

@@ -147,7 +147,7 @@ inline void round_as_mma(double sum, float& result) {
   if (std::abs(static_cast<double>(result)) > std::abs(sum)) result = std::nextafter(result, 0.0F);
 }
 
-/// Does what the mma instruction does, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
+/// Emulates the mma instruction, lane by lane: C (rows x 8) += A (rows x depth) B (depth x 8).
 template <class Engine, class C, class A, class B>
 inline void emulate_mma(C&& c, const A& a, const B& b) {
   double left[Engine::rows][Engine::depth] = {}, right[Engine::depth][8] = {};

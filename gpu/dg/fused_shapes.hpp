@@ -16,7 +16,7 @@ class fused_launcher;  // fused_launcher_of.hpp
 template <class System, int order, class shape>
 class lane_launcher;
 
-// The fastest of those that validation/gpu-vs-cpu/dg/speed tried on an H200 with 3 million nodes.
+// The fastest shapes in trials of validation/gpu-vs-cpu/dg/speed on an H200 with 3 million nodes. Arguments:
 // elements, warps, groups, blocks, matrices in shared memory, batches, whether matrices are fetched a step ahead
 #define PLAQUETTE_DG_CHOICE(system, order, engine, ...)                               \
   template <>                                                                         \

@@ -29,7 +29,7 @@ struct fused_shape {
   static constexpr int groups = groups_;                     ///< of a block
   static constexpr int blocks = blocks_;                     ///< of a multiprocessor
   static constexpr bool shared_matrices = shared_matrices_;  ///< whether a block keeps them in shared memory
-  // What a thread has under way: face nodes, times four; nodes; nodes of the update.
+  // Loads that a thread has under way: face nodes, times four; nodes; nodes of the update.
   static constexpr int face_batch = face_batch_, node_batch = node_batch_, update_batch = update_batch_;
   static constexpr bool prefetches = prefetches_;  ///< the matrices of a step during the step before
 };
@@ -390,7 +390,8 @@ struct fused_kernel {
       const T* const after = matrix + fragment<4>;
       if constexpr (shape::prefetches) {
         take_left(a, next);
-        // Behind the last step of LIFT come those of D, whose fragments are shorter: what is too much is not used.
+        // Behind the last step of LIFT come the steps of D, whose fragments are shorter: the rest of a fetch is not
+        // used.
         fetch_left<4>(next, after);
       } else {
         read_left(a, matrix);
@@ -506,7 +507,7 @@ __global__ void __launch_bounds__(32 * shape::warps * shape::groups, shape::bloc
   if constexpr (shape::shared_matrices)
     for (int i = in_block; i < kernel::matrix_bytes / 16; i += block_threads)
       reinterpret_cast<uint4*>(matrices)[i] = __ldg(reinterpret_cast<const uint4*>(body.matrices) + i);
-  // What fills up nodes and face nodes to whole steps is multiplied by 0, and must be a number.
+  // Padding, which fills up nodes and face nodes to whole steps, is multiplied by 0, and must be a number.
   for (int i = thread; i < kernel::node_numbers + kernel::face_numbers; i += kernel::threads) memory.node[i] = T(0);
 
   const std::int64_t groups = body.group_count(), stride = std::int64_t{gridDim.x} * shape::groups;

@@ -11,8 +11,8 @@
 ///
 /// Maxwell: J (curl E) . g_a = D_b (e_c . E) - D_c (e_b . E) for (a, b, c) cyclic: six products for each of E and H.
 /// With upwind flux the flux of E is n x the flux of H over Z. Both lie in the face, on two edges tau_1, tau_2 of it:
-/// two numbers h_1, h_2 a face node. n x acts on them by the matrix of Gram numbers gamma_ij = tau_i . tau_j / (J
-/// Fscale).
+/// two numbers h_1, h_2 a face node. The product n x acts on them by the matrix of Gram numbers
+/// gamma_ij = tau_i . tau_j / (J Fscale).
 #pragma once
 
 #include <cmath>
@@ -102,7 +102,7 @@ struct acoustics_in_element {
     PLAQUETTE_DG_UNROLL
     for (int f = 0; f < 4; ++f) Engine::multiply_add(z[f], lift_of_face[f], h[f]);
   }
-  /// Goes from the lifted h of the four faces to where sums over the volume begin: what stands in div u, and D_a p.
+  /// Goes from the lifted h of the four faces to the start of sums over the volume: the terms of div u, and D_a p.
   PLAQUETTE_DG_DEVICE static void merge(const T* /*record*/, const T* derived_, T (&z)[4]) {
     const T z0 = z[0];
     z[0] = -(derived_[8] * z0 + derived_[9] * z[1] + derived_[10] * z[2] + derived_[11] * z[3]);
@@ -128,7 +128,7 @@ struct acoustics_in_element {
   }
 };
 
-/// Acoustics with any flux, alpha = 1 upwind, 0 central. Two numbers a face node: what is lifted into p_t, and h.
+/// Acoustics with any flux, alpha = 1 upwind, 0 central. Two numbers a face node: the lifted term of p_t, and h.
 template <class T>
 struct acoustics_of_any_flux : acoustics_in_element<T> {
   using upwind = acoustics_in_element<T>;

@@ -33,8 +33,8 @@ class device_array {
   std::size_t count_ = 0;
 };
 
-/// Ghost faces: those of other ranks, then one where waves leave (its nodes stay 0), then those through which the
-/// incident wave comes.
+/// Ghost faces: first faces of other ranks, then one through which waves leave (its nodes stay 0), then faces through
+/// which the incident wave comes.
 struct ghost_faces {
   std::int32_t halo = 0;       ///< of other ranks
   std::int32_t absorbing = 0;  ///< 0 or 1
@@ -47,7 +47,7 @@ struct ghost_faces {
 };
 
 /// Links of a domain as numbers (dg_arrays.hpp), [element][4], and the ghost faces that they name.
-/// Throws input_error where there are more elements than a link can name.
+/// Throws input_error if there are more elements than a link can name.
 std::vector<std::uint32_t> encode_links(const dg_domain& domain, ghost_faces& ghosts);
 /// Returns [link_codes][Nfp].
 std::vector<std::uint8_t> partner_table(const reference_element& reference);

@@ -28,7 +28,7 @@ namespace {
 
 /// Numbers of one state that a stage of products keeps.
 struct sizes_of_products {
-  std::size_t columns, slopes, flux;  ///< what is lifted has the size of `columns`
+  std::size_t columns, slopes, flux;  ///< lifted terms have the size of `columns`
 
   sizes_of_products(int used, const reference_element& reference, std::int64_t elements)
       : columns(static_cast<std::size_t>(used * elements * reference.nodes)),

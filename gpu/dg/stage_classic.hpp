@@ -34,7 +34,7 @@ struct classic_kernel {
   std::int64_t blocks() const { return std::int64_t{stage.end - stage.begin} * stage.columns; }
 };
 
-/// rhs = what the interior of the element gives.
+/// Computes the interior's part of rhs.
 template <class Equations>
 struct classic_volume : classic_kernel<Equations> {
   using base = classic_kernel<Equations>;
@@ -82,7 +82,7 @@ struct classic_volume : classic_kernel<Equations> {
   }
 };
 
-/// rhs += what its faces give.
+/// Adds the faces' part to rhs.
 template <class Equations>
 struct classic_surface : classic_kernel<Equations> {
   using base = classic_kernel<Equations>;

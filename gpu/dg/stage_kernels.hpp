@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Ways to do a stage: what a solver, a test and the timing program choose from.
+/// Ways to do a stage, from which a solver, a test and the timing program choose.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class stage_kernel {
 };
 std::string_view name_of(stage_kernel kernel);
 
-/// Seconds of the kernels of one stage; zeros where they are one kernel.
+/// Seconds of the kernels of one stage; zeros if they are one kernel.
 struct stage_parts {
   double volume = 0.0, surface = 0.0, update = 0.0;
 };

@@ -12,7 +12,8 @@
 
 namespace plaquette::gpu::dg {
 
-/// What the steps of a stage share. Elements begin <= e < end of one state; column f * count + (e - begin) is field f.
+/// The arguments that the steps of a stage share. Elements begin <= e < end of one state; column f * count + (e -
+/// begin) is field f.
 template <class Equations>
 struct products_kernel {
   using T = typename Equations::real;
@@ -99,7 +100,7 @@ struct combine_and_update : products_kernel<Equations> {
   }
 };
 
-/// C = A B, column by column, one thread an entry: what does the products where there is no cuBLAS.
+/// C = A B, column by column, one thread an entry: makes the products if there is no cuBLAS.
 template <class T>
 struct plain_product {
   std::int64_t rows, columns, inner;

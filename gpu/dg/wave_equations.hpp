@@ -42,7 +42,7 @@ struct acoustics {
     rhs[0] = -(d[0][1] + d[1][2] + d[2][3]);
     for (int i = 0; i < 3; ++i) rhs[1 + i] = -d[i][0];
   }
-  /// What is lifted: Fscale times the flux of the fields' difference, there - here.
+  /// Computes the lifted flux: Fscale times the flux of the fields' difference, there - here.
   PLAQUETTE_HOST_DEVICE static void flux(const face_side<T>& face, const T (&difference)[fields], T (&result)[fields]) {
     const T share = face.scale / (face.here + face.there);
     const T(&n)[3] = face.n;
@@ -116,7 +116,7 @@ struct maxwell_tm {
   }
 };
 
-/// Returns what a kernel reads of one face.
+/// Returns the numbers of one face that a kernel reads.
 template <class T>
 PLAQUETTE_HOST_DEVICE face_side<T> read_face(const mesh_arrays<T>& mesh, std::int64_t element, int face, bool is_open) {
   const T* const m = mesh.geometry + element * 16 + face * 4;

@@ -212,7 +212,7 @@ struct multiply_blocks {
 
 std::int64_t lattice_sites(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
 
-/// The first site of the whole lattice, in lexicographic order, of those that are flagged on any rank. Collective.
+/// Returns the first flagged site on any rank, in the lexicographic order of the whole lattice. Collective.
 coordinate first_singular_site(const context& ctx, const unsigned char* device_flags) {
   const std::int64_t sites = lattice_sites(ctx);
   std::vector<unsigned char> flags(static_cast<std::size_t>(2 * sites));

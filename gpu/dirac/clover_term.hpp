@@ -85,7 +85,7 @@ class clover_configuration {
   std::shared_ptr<std::byte> storage_;
 };
 
-/// From and to the host, whose ghosts do not matter. Throws input_error where geometries differ.
+/// From and to the host, whose ghosts do not matter. Throws input_error if geometries differ.
 clover_configuration import_clover(const context& ctx, const site_field<clover_block>& from);
 site_field<clover_block> export_clover(const clover_configuration& from);
 
@@ -108,7 +108,7 @@ struct packed_diagonal {
 
   PLAQUETTE_HOST_DEVICE std::byte* of(int parity) const { return begin + parity * parity_bytes; }
 };
-/// What the asymmetric even-odd system needs of A on other links, in double and packed in single and half precision.
+/// The forms of A on other links for the asymmetric even-odd system, in double and packed in single and half precision.
 struct diagonal_of_precisions {
   clover_configuration a;                                                              ///< of all sites
   clover_configuration inverse;                                                        ///< A^-1 of odd sites
@@ -121,7 +121,7 @@ bool make_diagonal_of_precisions(const diagonal_of_precisions& to, const gauge_c
                                  const fermion_action& action);
 
 /// Inverts site by site. Collective; waits. Throws input_error on every rank, naming the first site by its global
-/// coordinate, where a block of any rank has no inverse.
+/// coordinate, if a block of any rank has no inverse.
 clover_configuration inverse(const clover_configuration& term);
 /// Makes the inverse in the memory of blocks that are there. Throws input_error if they are on another lattice, too.
 void invert(clover_configuration& to, const clover_configuration& term);

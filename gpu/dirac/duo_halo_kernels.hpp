@@ -13,7 +13,7 @@
 
 namespace plaquette::gpu {
 
-/// What an application to one parity needs of other ranks.
+/// The messages and links from other ranks for an application to one parity.
 struct duo_halo {
   ghost_zones zones;
   /// U_mu(x - mu) of the sites of the output parity on the lower face of mu: [block of 32 face sites][32], packed.
@@ -44,7 +44,7 @@ struct duo_messages {
   }
 };
 
-/// Packs what neighbours wait for, as `face_packing` does. A piece is a pair of columns of a block of face sites.
+/// Packs the messages to neighbours, as `face_packing` does. A piece is a pair of columns of a block of face sites.
 struct duo_face_packing {
   const duo_arguments& duos;
   const ghost_zones& zones;
@@ -84,7 +84,7 @@ struct duo_face_packing {
   }
 };
 
-/// Packs the links of a lower face from those of half precision.
+/// Packs the links of a lower face from links of half precision.
 struct pack_ghost_links_for_duos {
   const std::byte* links;  ///< [block of 32 face sites][link]
   std::byte* packed;

@@ -22,7 +22,7 @@ inline constexpr int link_chunks = 2 * hop_directions, block_chunks = 2 * words_
 inline constexpr int duo_block_bytes = (link_chunks + block_chunks) * chunk_stride + hop_directions * 4 * lanes;
 static_assert(block_chunks * 4 == 2 * words_of_block);
 
-/// What a kernel does besides the hops of `in`, h. A lacks its centre; x has the output's parity.
+/// The work of a kernel besides the hops of `in`, h. A lacks its centre; x has the output's parity.
 enum class duo_work {
   divide,       ///< stores A h
   multiply,     ///< stores h + (gain A + 2 diagonal - i turn) x
@@ -35,7 +35,7 @@ struct duo_arguments {
   std::byte* out;
   const float* of_columns;
   int pairs;
-  float diagonal, gain, factor;          ///< diagonal: of A too; factor: of what is added to a field
+  float diagonal, gain, factor;          ///< diagonal: of A too; factor: of the term added to a field
   std::uint32_t first_of_both = 0x1010;  ///< see both_by
   duo inside[hop_directions], across[hop_directions], turn;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Links and blocks of A in as many bits as smoother polynomials (duo_polynomial.hpp) keep of their sums. For batches
-/// of few columns they are most of what is read: 208 bytes a site for 344 in half precision.
+/// of few columns they are most of the bytes that are read: 208 bytes a site for 344 in half precision.
 #pragma once
 
 #include <cmath>
@@ -95,7 +95,7 @@ PLAQUETTE_HOST_DEVICE inline chunk packed_chunk(const loaded_link<half, reconstr
   return made;
 }
 
-/// Packs links and blocks of a site from those of half precision.
+/// Packs links and blocks of a site from numbers of half precision.
 struct pack_for_duos {
   const std::byte *links, *blocks;  ///< of one parity
   std::byte *packed_links, *packed_blocks;

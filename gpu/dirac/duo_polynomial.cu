@@ -20,8 +20,8 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// What columns are multiplied with so that their numbers are near 1/16: a column of one number becomes one below 4000
-/// on 10^8 sites. And the inverse.
+/// The factors of columns that make their numbers near 1/16: a column of one number becomes one below 4000 on 10^8
+/// sites. And the inverse.
 struct make_scales {
   const complex<double>* norms;  ///< |r|^2
   float *there, *back;

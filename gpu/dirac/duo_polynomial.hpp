@@ -24,8 +24,8 @@ class duo_polynomial {
   /// Collective.
   duo_polynomial(const schur_wilson_clover<half>& system, int columns, const std::vector<double>& coefficients);
 
-  /// Any columns up to those of the constructor. Collective; with the same norms it gives the same bits on any number
-  /// of ranks.
+  /// Takes any columns up to the number in the constructor. Collective; with the same norms it gives the same bits on
+  /// any number of ranks.
   /// \param norms  |r|^2
   void add_to(field<half>& x, const field<half>& r, const scalars& norms) const;
 
@@ -40,7 +40,7 @@ class duo_polynomial {
 /// x += p(A) r, with |r|^2, as common/krylov/relaxation.hpp takes it.
 using fused_steps = std::function<void(field<half>& x, const field<half>& r, const scalars& norms)>;
 
-/// Returns null where half precision is as fast.
+/// Returns null if half precision is as fast.
 fused_steps fused_polynomial(const schur_wilson_clover<half>& system, const field<half>& shape,
                              const std::vector<double>& coefficients);
 

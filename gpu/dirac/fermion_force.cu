@@ -18,7 +18,7 @@
 namespace plaquette::gpu {
 namespace {
 
-// --- What is checked -------------------------------------------------------------------------------------------------
+// --- Checks of arguments ---------------------------------------------------------------------------------------------
 
 void require_pair(const field<double>& x, const field<double>& y, const lattice_geometry& geometry) {
   require_same_lattice(geometry, x.get_context().geometry(), "momenta or leaves");
@@ -79,7 +79,7 @@ struct leaf_adder {
 };
 
 /// Two of a site's leaves: of the plane of space without direction k, and of (k, t), k from 1. The threads of the three
-/// k of 32 sites follow each other, and find in the cache what the first has read.
+/// k of 32 sites follow each other, and find in the cache the numbers that the first has read.
 struct add_leaves_of_spinors {
   leaf_field::pointer z;
   spinor_reader x, y;
@@ -131,7 +131,7 @@ struct forces_of_leaves {
 
 /// ln det of a chirality of the sites of one parity, or the difference of two, and how many are not numbers.
 struct sum_log_determinants {
-  clover_configuration::const_pointer a, before;  ///< before: none where begin is null
+  clover_configuration::const_pointer a, before;  ///< before: none if begin is null
   std::int32_t sites;
   int parity;
   unsigned char* wrong;  ///< [chirality][site]
@@ -171,7 +171,7 @@ class readable_spinors {
   std::optional<spinors_with_ghosts> copy_;
 };
 
-/// The first site of the whole lattice, in lexicographic order, of those that are flagged on any rank. Collective.
+/// Returns the first flagged site on any rank, in the lexicographic order of the whole lattice. Collective.
 coordinate first_wrong_site(const context& ctx, int parity, const unsigned char* device_flags) {
   const std::int64_t sites = ctx.order().sites;
   std::vector<unsigned char> flags(static_cast<std::size_t>(2 * sites));

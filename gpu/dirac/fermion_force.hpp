@@ -3,8 +3,8 @@
 /// Forces of Wilson-clover quarks on momenta, on the device. common/operators/fermion_force.hpp has the formulas,
 /// common/gauge/force.hpp the conventions of momenta.
 ///
-/// X and Y are fields of Dirac spinors on all sites, with equally many columns, over which the action is summed: what
-/// weighs a column is in its X. All functions throw input_error where lattices, shapes or columns do not fit, and all
+/// X and Y are fields of Dirac spinors on all sites, with equally many columns, over which the action is summed. The
+/// weight of a column is in its X. All functions throw input_error if lattices, shapes or columns do not fit, and all
 /// but `clear` are collective.
 #pragma once
 
@@ -40,11 +40,11 @@ void add_determinant_leaves(leaf_field& z, const fermion_action& action, const c
 void add_clover_force(gauge_momenta& momenta, const gauge_configuration& links, const leaf_field& z, double step);
 
 /// Returns the sum of ln det A(x) over the sites of one parity. Throws input_error on every rank, naming the first site
-/// by its global coordinate, where a block is singular or its determinant is negative. Waits.
+/// by its global coordinate, if a block is singular or its determinant is negative. Waits.
 double log_determinant(const clover_configuration& a, int parity);
 
-/// Returns ln det A of `after` less that of `before`, summed as differences site by site. Throws as log_determinant
-/// does. Waits.
+/// Returns ln det A of `after` minus ln det A of `before`, summed as differences site by site. Throws as
+/// log_determinant does. Waits.
 double log_determinant_difference(const clover_configuration& after, const clover_configuration& before, int parity);
 
 }  // namespace plaquette::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What crosses a cut: for each site of a face the half-spinor that `project` makes of its spinor. The receiver does
-/// with it exactly what is done inside, so the result has the same bits. [chunks of 16 bytes][32].
+/// The numbers that cross a cut: for each site of a face the half-spinor that `project` makes of its spinor. The
+/// receiver does exactly the same with it as inside, so the result has the same bits. [chunks of 16 bytes][32].
 ///
 /// In half precision the numbers of a projected spinor are sums of two numbers of 16 bits: 17 bits each. They travel as
 /// 16 upper bits a number, one word of lowest bits and the scale: two chunks, and nothing is rounded.

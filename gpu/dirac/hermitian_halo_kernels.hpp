@@ -2,9 +2,9 @@
 /// \file
 /// The Hermitian Wilson operator on several ranks, instantiated a precision a file. For .cu files only.
 ///
-/// A few blocks pack both parities of all faces into the neighbours' memory. The next kernel is that of one rank. It
-/// starts next to them and begins far from the cuts; threads at a cut wait for their messages, which by then are here
-/// or almost.
+/// A few blocks pack both parities of all faces into the neighbours' memory. The next kernel is the kernel of one rank.
+/// It starts next to them and begins far from the cuts; threads at a cut wait for their messages, which by then are
+/// here or almost.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(face_threads)
     pack_lattice_faces(const __grid_constant__ hermitian_arguments<T> arg, const __grid_constant__ hermitian_halo halo,
                        const __grid_constant__ face_blocks blocks) {
   wait_for_previous_kernel();
-  trigger_dependent_launch();  // behind the wait: what the next kernel reads is there when it starts
+  trigger_dependent_launch();  // behind the wait: the next kernel's input is there when it starts
   const std::uint32_t application = load_counter(halo.zones.completed) + 1;
   int direction = 0;
   while (blockIdx.x >= blocks.first[direction + 1]) ++direction;

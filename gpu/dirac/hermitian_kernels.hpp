@@ -24,8 +24,8 @@ struct lattice_walk {
   int steps, groups, tiles;
   int slabs, first_slab, first_t;  ///< on several ranks slabs and t are counted from these, so that cuts come late
   bool backwards;                  ///< the last tile first
-  /// Of a batch, where not null: a block takes a tile of the share of its multiprocessor's half of the cache, as long
-  /// as there are any. Counters: tiles taken of each share, blocks that have one; zero before and after.
+  /// Of a batch, if not null: a block takes a tile of the share of its multiprocessor's half of the cache, as long as
+  /// there are any. Counters: tiles taken of each share, blocks that have one; zero before and after.
   const std::uint8_t* half_of;
   unsigned* counters;
   int first_share;  ///< tiles of half 0: the first ones
@@ -86,14 +86,14 @@ __device__ __forceinline__ int tile_of_block(const lattice_walk& walk) {
   return walk.backwards ? walk.tiles - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x);
 }
 
-/// Waits for the kernel before, which has written what this one reads. On several ranks that kernel packs the faces. It
-/// lets this one start when all that is read has been written. Then only sites at cuts wait for it.
+/// Waits for the kernel before, which has written the input of this one. On several ranks that kernel packs the faces.
+/// It lets this one start when all that is read has been written. Then only sites at cuts wait for it.
 template <class Halo>
 __device__ __forceinline__ void wait_for_fields() {
   if constexpr (std::is_same_v<Halo, no_halo>) wait_for_previous_kernel();
 }
 
-/// Returns the tile of a block where they are taken from shares; all threads call this.
+/// Returns the tile of a block if they are taken from shares; all threads call this.
 /// \param room  shared memory
 template <class Halo>
 __device__ __forceinline__ int taken_tile(const lattice_walk& walk, int* room) {
@@ -117,7 +117,7 @@ constexpr int threads_of_block(bool small) {
   return small ? most_small_threads : most_threads(bytes_of_number<T>);
 }
 
-/// Waits for the messages that a site at a cut needs, once the kernel before has packed those that others need.
+/// Waits for the messages that a site at a cut needs, once the kernel before has packed the messages for others.
 __device__ __forceinline__ site_at_cut await_messages(const hermitian_halo& halo, const hop_neighbours& n,
                                                       const lattice_site& s) {
   wait_for_previous_kernel();  // it counts the application
@@ -346,7 +346,7 @@ void launch_on_lattice(const queue& q, hermitian_arguments<T> arg, const hermiti
 
 #ifdef __CUDACC__
 
-/// Queues one of the kernels above and returns true, or returns false where only the gather can do it.
+/// Queues one of the kernels above and returns true, or returns false if only the gather can do it.
 template <class T, class Halo>
 bool launched_on_lattice(const queue& q, const hermitian_work<T>& work, reconstruct stored, const hermitian_launch& how,
                          const Halo& halo) {

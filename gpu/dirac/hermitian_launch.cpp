@@ -20,8 +20,8 @@ bool stays_in_cache(const hopping_problem& p) {
   return bytes < 0.8 * cache;
 }
 
-/// Returns what a site reads from the second-level cache, in spinors, where a tile reads each number once. These are
-/// the tile, its surface (of a neighbour in time one half), and the links behind its lower faces.
+/// Returns the reads of a site from the second-level cache, in spinors, if a tile reads each number once. These are the
+/// tile, its surface (of a neighbour in time one half), and the links behind its lower faces.
 double reads_of(const double (&length)[dimensions], const extents& local, double links_of_site) {
   double spinors = 1.0, links = 1.0;
   for (int mu = 0; mu < dimensions; ++mu) {
@@ -34,7 +34,7 @@ double reads_of(const double (&length)[dimensions], const extents& local, double
 
 int warps_of(const hermitian_launch& launch) { return (launch.threads() + 31) / 32; }
 
-/// How many threads work, of those that are started.
+/// Returns the share of threads that work, among all that are started.
 double share_of_threads(const hermitian_launch& launch, const extents& local) {
   double share = launch.threads() / (32.0 * warps_of(launch));
   for (int mu = 0; mu < dimensions; ++mu) {
@@ -166,7 +166,7 @@ hermitian_launch launched(hermitian_launch tile, const launch_way& way, bool res
   return tile;
 }
 
-// ---- What was measured on H200 (NOTES.md), as factors of time
+// ---- Measurements on an H200 (NOTES.md), as factors of time
 
 /// Returns the time of any launch, relative to others: reads, threads without work, lines of memory and warps.
 double time_of_tile(const hermitian_launch& launch, const hopping_problem& p) {

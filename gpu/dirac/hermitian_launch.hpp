@@ -13,7 +13,8 @@ namespace plaquette::gpu {
 /// Most threads of a block of the kernel with fewer registers.
 inline constexpr int most_small_threads = 192;
 /// Returns the most threads of a block of a batch in one group. One above most_threads is alone on its multiprocessor:
-/// its tile is larger, so that less of what a site reads lies outside. (In single precision that gains nothing.)
+/// its tile is larger, so that a smaller part of the reads of a site lies outside. (In single precision that gains
+/// nothing.)
 constexpr int most_wide_threads(int number_bytes) { return number_bytes == 8 ? 192 : most_threads(number_bytes); }
 
 /// A block of threads takes a tile of the lattice with both its parities. Two sites read a link, and nine read a
@@ -23,7 +24,7 @@ struct hermitian_launch {
   /// Sites of one parity of a tile in x/2, y, z, t; that in z is a power of two. Extents need not be multiples.
   int tile[dimensions] = {1, 1, 1, 1};
   /// Of one column: tiles along t that a block goes through one after the other. A spinor is then in the cache already
-  /// where it is the neighbour in time.
+  /// if it is the neighbour in time.
   int steps = 1;
   /// Tiles of a slab along z. The order of tiles is along y, then z within the slab, then t, then the next slab. 0: all
   /// of z is one slab.
@@ -51,7 +52,7 @@ struct hermitian_launch {
 /// Returns all launches with tiles that the problem allows, in the order in which candidates of equal rank stay. It may
 /// be empty.
 std::vector<hermitian_launch> possible_launches(const hopping_problem& problem);
-/// Returns what the tuner may try, the most promising first: that is the table's choice.
+/// Returns the launches that the tuner may try, the most promising first: that is the table's choice.
 std::vector<hermitian_launch> hermitian_candidates(const hopping_problem& problem, int most = 24);
 
 }  // namespace plaquette::gpu

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One site of one application of H = gamma_5 D_w(-rho), on host and device: what its kernels share. The hops are those
-/// of hopping_site.hpp. Sites of the whole lattice have one number: i, on odd sites behind the padded blocks of the
-/// even ones. So fields and links of both parities are one array to a kernel.
+/// One site of one application of H = gamma_5 D_w(-rho), on host and device, for all its kernels. hopping_site.hpp has
+/// the hops. Sites of the whole lattice have one number: i, on odd sites behind the padded blocks of the even ones. So
+/// fields and links of both parities are one array to a kernel.
 ///
-/// gamma_5 exchanges the halves of a spinor. The sum of hops and diagonal is stored with its halves exchanged, and what
-/// is added to H in is exchanged when it is read.
+/// gamma_5 exchanges the halves of a spinor. The sum of hops and diagonal is stored with its halves exchanged, and the
+/// terms added to H in are exchanged when they are read.
 #pragma once
 
 #include "gpu/dirac/hermitian_launch.hpp"
@@ -21,9 +21,9 @@ struct hermitian_arguments {
   using real = real_of<T>;
 
   /// Of both parities: out, in, links (here and there are the same), weights of the hops with a, the order. Here x and
-  /// w are u and w, null where there is none; a multiplies `in` inside gamma_5.
+  /// w are u and w, null if there is none; a multiplies `in` inside gamma_5.
   hopping_arguments<T> hops;
-  std::int32_t parity_step = 0;  ///< from the number of an even site to that of the odd one with the same i
+  std::int32_t parity_step = 0;  ///< from the number of an even site to the odd site with the same i
   real d = 0, b = 0, c = 0;
 };
 
@@ -126,8 +126,8 @@ struct gather_hermitian {
 // --- On several ranks
 // -------------------------------------------------------------------------------------------------
 
-/// What an application needs of other ranks. A message has both parities: of each 32 face sites the columns of hops to
-/// even sites, then those to odd ones.
+/// The messages and links from other ranks for an application. A message has both parities: of each 32 face sites the
+/// columns of hops to even sites, then those to odd ones.
 struct hermitian_halo {
   ghost_zones zones;
   /// U_mu(x - mu) of the sites of a parity on the lower face of mu: [block of 32 face sites][link].
@@ -139,7 +139,7 @@ struct hermitian_halo {
 /// One rank: an empty type.
 struct no_halo {};
 
-/// True where the hop leaves the box through a cut.
+/// True if the hop leaves the box through a cut.
 template <int direction>
 PLAQUETTE_KERNEL_INLINE bool needs_message(const no_halo&, const hop_neighbours&) {
   return false;

@@ -152,8 +152,8 @@ double hermitian_wilson<T>::seconds_of(const hermitian_launch& launch, trial_fie
   hermitian_wilson trial = *this;
   trial.forced_ = launch;
   trial.hopping_.set_communication(false);  // ranks try as often as each of them likes
-  // A step of Clenshaw's recurrence, which is what the overlap operator and filters of its modes run. |H| is below 8:
-  // so (H^2 / 64 - 1/4) - 1/4 makes vectors shorter, and psi keeps x from vanishing.
+  // A step of Clenshaw's recurrence, which the overlap operator and filters of its modes run. |H| is below 8: so (H^2 /
+  // 64 - 1/4) - 1/4 makes vectors shorter, and psi keeps x from vanishing.
   const auto step = [&] {
     trial.apply(f.y, 0.125, f.x, 0.5, 0.0, nullptr, 0.0, nullptr);
     trial.apply(f.x, 0.125, f.y, -0.5, 0.3, &f.psi, -0.25, &f.x);

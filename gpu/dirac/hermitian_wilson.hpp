@@ -26,7 +26,7 @@ class hermitian_wilson {
   /// \param links   not kept
   /// \param action  of D_w: fermion_action::isotropic(-rho, 0)
   /// \param stored  real numbers of each link that are kept
-  /// Throws input_error where the action has a clover term, or where links are not in SU(3) and `stored` needs it.
+  /// Throws input_error if the action has a clover term, or if links are not in SU(3) and `stored` needs it.
   hermitian_wilson(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                    reconstruct stored = reconstruct::twelve);
   /// From a configuration of the host, whose ghosts do not matter.
@@ -65,7 +65,7 @@ class hermitian_wilson {
   /// \param addends  fields among u and w
   double bytes_per_site(int columns, int addends) const;
 
-  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: as set, else the tuner's choice, else the table's.
   hermitian_launch launch_for(int columns) const;
   /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hermitian_launch> launch) { forced_ = launch; }

@@ -4,7 +4,7 @@
 /// 1 -+ gamma_mu and the way back.
 ///
 /// Spinors are in the basis in which gamma_t is diagonal (gpu/fields): an upper half u and a lower half l of two spins
-/// each. There gamma_t = diag(1, 1, -1, -1), the spatial gammas are minus those of DeGrand and Rossi, and gamma_5
+/// each. There gamma_t = diag(1, 1, -1, -1), the spatial gammas are minus the gammas of DeGrand and Rossi, and gamma_5
 /// exchanges u and l. So a hop in time needs half of the neighbour, and D^+ = gamma_5 D gamma_5 is D with both halves
 /// exchanged wherever a spinor is read or written ("exchanged" below).
 #pragma once
@@ -268,9 +268,9 @@ PLAQUETTE_KERNEL_INLINE void third_row_from_others(su3<Real>& u) {
 }
 
 /// Computes the matrix of eight parameters, `matrix_of_parameters` of common/algebra/link_reconstruction.hpp in fewer
-/// operations. With v_k the last two elements of the first row and rho_0 = conj(phase beta), the second and third row
-/// of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v but for their first elements. So what
-/// SU(2) makes of them is c - gamma (c . conj v) v.
+/// operations. Let v_k be the last two elements of the first row, and rho_0 = conj(phase beta). But for their first
+/// elements, the second and third row of the frame are rho_0 (e_1 - gamma conj(v_0) v) and e_2 - gamma conj(v_1) v. So
+/// SU(2) turns them into c - gamma (c . conj v) v.
 template <class Real>
 PLAQUETTE_KERNEL_INLINE void matrix_of_eight(su3<Real>& u, const Real (&p)[8]) {
   const complex<Real> phase{static_cast<Real>(frame_phase_cos), static_cast<Real>(frame_phase_sin)};

@@ -13,7 +13,7 @@ namespace plaquette::gpu {
 
 struct tile_table;  // hopping_tiles.hpp
 
-/// What one application to one parity needs in addition to `hopping_arguments`.
+/// The messages and links that one application to one parity needs in addition to `hopping_arguments`.
 struct hopping_halo {
   ghost_zones zones;
   /// U_mu(x - mu) of the sites of the output parity on the lower face of mu: [block of 32 face sites][link].
@@ -23,7 +23,7 @@ struct hopping_halo {
 /// Which sites an application computes.
 enum class box_part {
   all,
-  interior,  ///< those that need no message
+  interior,  ///< sites that need no message
   boundary
 };
 
@@ -104,7 +104,7 @@ PLAQUETTE_KERNEL_INLINE void add_hop_of_rank(spin_rows<real_of<T>, 4> (&sum)[cou
     add_hop<direction, T, stored, exchanged, hint>(sum, arg, column_of<T>(arg.in.begin, column), n, link, phases);
 }
 
-/// True where any hop of the site leaves the box through a cut.
+/// True if any hop of the site leaves the box through a cut.
 PLAQUETTE_KERNEL_INLINE bool is_at_cut(const ghost_zones& zones, const hop_neighbours& n) {
   bool at_cut = false;
 #pragma unroll
@@ -180,8 +180,8 @@ PLAQUETTE_KERNEL_INLINE void pack_site(const hopping_arguments<T>& arg, int dire
   }(std::make_integer_sequence<int, hop_directions>{});
 }
 
-/// Packs what neighbours wait for: message d is made of the sites of the face that hops of direction d of the neighbour
-/// reach.
+/// Packs the messages to neighbours: message d is made of the sites of the face that hops of direction d of the
+/// neighbour reach.
 template <class T, bool exchanged>
 struct face_packing {
   const hopping_arguments<T>& arg;
@@ -216,7 +216,7 @@ struct pack_face {
 };
 
 /// How an application is queued. One kernel does faces and sites where every message is a kernel's business. Otherwise
-/// faces come first, then sites: all at once, or those of the interior before those at the cuts.
+/// faces come first, then sites: all at once, or the interior before the sites at the cuts.
 template <class T>
 void queue_packing(const queue& q, const hopping_arguments<T>& arg, const hopping_halo& halo);
 /// \param tiles  of `how`; null for gather

@@ -3,10 +3,10 @@
 /// The kernels of the hopping term on several ranks and their launch, instantiated a precision a file. For .cu files
 /// only.
 ///
-/// They do what those of hopping_kernels.hpp do, tile by tile. First, in some blocks, the faces are packed and written
-/// into the neighbours' memory. Then comes the interior, with the tiles at the cuts behind its greater part. These wait
-/// for their messages, but by then most are here. Where the host sends messages, packing is a kernel of its own, and so
-/// are the two kinds of tiles.
+/// They do the same as the kernels of hopping_kernels.hpp, tile by tile. First, in some blocks, the faces are packed
+/// and written into the neighbours' memory. Then comes the interior, with the tiles at the cuts behind its greater
+/// part. These wait for their messages, but by then most are here. Where the host sends messages, packing is a kernel
+/// of its own, and so are the two kinds of tiles.
 #pragma once
 
 #include "gpu/dirac/hopping_halo.hpp"

@@ -382,7 +382,7 @@ tile_kernel<T> kernel_for(const hopping_launch& how, bool with_clover) {
   return with_clover ? kernel_for<T, stored, exchanged, true>(how) : kernel_for<T, stored, exchanged, false>(how);
 }
 
-/// Lets a kernel use all shared memory that there is; what it does not use is cache.
+/// Lets a kernel use all shared memory that there is; the unused rest is cache.
 template <class Kernel>
 void prepare_kernel(const Kernel& kernel, int shared_bytes, int blocks, int device) {
 #ifdef __CUDACC__

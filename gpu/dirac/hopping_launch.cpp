@@ -77,7 +77,7 @@ void keep_those_for_ranks(std::vector<hopping_launch>& list, const hopping_probl
   std::erase_if(list, [&](const hopping_launch& launch) { return !(share_at_cuts(launch, p) <= 1.2 * least); });
 }
 
-/// How much of what one application touches the second-level cache holds.
+/// Whether the second-level cache holds all numbers that one application touches, some, or little.
 enum class residence { all, some, little };
 
 residence residence_of(const hopping_problem& p) {
@@ -97,7 +97,7 @@ bool links_fit(const hopping_problem& p, int sites, int groups, bool whole) {
   return 2 * most_threads(p.number_bytes) / (sites * groups) * of_block <= p.shared_bytes;
 }
 
-/// What passes the caches by is for lattices that do not stay there. (A short trial does not always show it.)
+/// Launches that pass the caches by are for lattices that do not stay there. (A short trial does not always show it.)
 void keep_those_for_the_cache(std::vector<hopping_launch>& list, const hopping_problem& p) {
   if (residence_of(p) == residence::all)
     std::erase_if(list, [](const hopping_launch& launch) { return launch.links_once || launch.past_caches; });
@@ -228,7 +228,7 @@ std::vector<hopping_launch> candidates(const hopping_problem& p, int most) {
   if (list.empty()) return {hopping_launch{}};  // no room for the links of even the smallest tile
   const int full = most_threads(p.number_bytes);
   const residence cached = residence_of(p);
-  // What was measured on one H200 (NOTES.md), as factors of time.
+  // Measurements on one H200 (NOTES.md), as factors of time.
   const bool batch = p.columns > 1;
   const bool prefers_small = !batch && (p.with_clover || p.stored == reconstruct::eight);
   const bool prefers_once = cached == residence::some || (cached == residence::little && p.number_bytes != 2);

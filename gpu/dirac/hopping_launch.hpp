@@ -11,7 +11,7 @@
 
 namespace plaquette::gpu {
 
-/// What the choice depends on.
+/// The properties of a problem that the choice depends on.
 struct hopping_problem {
   extents local;
   int columns = 1;
@@ -45,8 +45,8 @@ struct hopping_launch {
   bool alternates = false;
   /// Of a batch: groups of threads that share the links of the tile and divide the columns; a power of two.
   int groups = 1;
-  /// Blocks of a tile of a batch, each with its share of the columns. Where there would be few blocks, the last ones
-  /// are then shorter, and leave less of the machine without work.
+  /// Blocks of a tile of a batch, each with its share of the columns. If there would be few blocks, the last ones are
+  /// then shorter, and leave less of the machine without work.
   int parts = 1;
   /// Of a batch in groups, in half precision: links are made whole once, for all columns.
   bool whole_links = false;
@@ -63,20 +63,20 @@ struct hopping_launch {
   bool operator==(const hopping_launch&) const = default;
 };
 
-/// Returns " cut zt", for the tuner's file; empty where nothing is cut.
+/// Returns " cut zt", for the tuner's file; empty if no direction is cut.
 std::string text_of_cut(unsigned cut);
 
 /// Returns the table's choice.
 hopping_launch default_launch(const hopping_problem& problem);
-/// Returns the number of columns whose choice is taken for this one: a batch that loses its columns one after the other
-/// during a solve is not tuned again each time.
+/// Returns the number of columns whose choice is taken for this one. So a batch that loses its columns one after the
+/// other during a solve is not tuned again each time.
 constexpr int columns_tuned_for(int columns) {
   int tuned = 1;
   for (const int n : {2, 4, 8, 12, 16})
     if (n <= columns) tuned = n;
   return tuned;
 }
-/// Returns what the tuner may try, the most promising first: that is the table's choice.
+/// Returns the launches that the tuner may try, the most promising first: that is the table's choice.
 /// \param most a tuner tries
 std::vector<hopping_launch> candidates(const hopping_problem& problem, int most = 64);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One site of one application of the hopping term, on host and device: what its kernels share.
+/// One site of one application of the hopping term, on host and device, for all its kernels.
 #pragma once
 
 #include <utility>
@@ -30,7 +30,7 @@ struct hopping_arguments {
   int exchange = 0;        ///< see loaded_spinor::load
   bool exchanged = false;  ///< D^+
   epilogue finish = epilogue::store;
-  bool past_caches = false;     ///< of what is written
+  bool past_caches = false;     ///< of the output
   real a = 1;                   ///< of x
   real inside[hop_directions];  ///< real weight of each hop, the scale included; twice it in time
   real across[hop_directions];  ///< of a hop across the boundary of the box
@@ -87,7 +87,7 @@ PLAQUETTE_KERNEL_INLINE const std::byte* link_of(const std::byte* links, std::in
   return advanced(links, static_cast<std::uint32_t>(i) / lanes, 4 * link) + static_cast<std::uint32_t>(mu) * link;
 }
 
-/// Loads the link of a hop: U_mu(x) forwards, that of the neighbour backwards.
+/// Loads the link of a hop: U_mu(x) forwards, the neighbour's backwards.
 template <class T, reconstruct stored, int direction, load_hint hint>
 PLAQUETTE_KERNEL_INLINE void load_link_of_hop(loaded_link<T, stored>& link, const hopping_arguments<T>& arg,
                                               const hop_neighbours& n) {
@@ -338,7 +338,7 @@ PLAQUETTE_KERNEL_INLINE void store_spinor(const spin_rows<real_of<T>, 4>& psi, c
                   lane_of(i)));
 }
 
-/// Computes what is stored from h, as `hopping_arguments::finish` says.
+/// Computes the stored numbers from h, as `hopping_arguments::finish` says.
 /// \param clover  the blocks of lane 0, and which lane
 template <class T, bool exchanged, bool with_clover, load_hint field_hint, load_hint clover_hint>
 PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const hopping_arguments<T>& arg, int column,
@@ -347,7 +347,7 @@ PLAQUETTE_KERNEL_INLINE void finish_numbers(spin_rows<real_of<T>, 4>& h, const h
   if constexpr (!with_clover) {
     if (arg.finish == epilogue::add) add_spinor<T, exchanged, field_hint>(h, arg, arg.x, column, i, arg.a);
   } else {
-    // One multiplication by A, whose operand and what is added to it depend on the epilogue.
+    // One multiplication by A, whose operand and the term added to it depend on the epilogue.
     spin_rows<real, 4> rest{};
     if (arg.finish == epilogue::clover_x_add) {
       rest = h;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// <out, w> and |out|^2 of what the hopping term stores, made while it is in registers. Where a kernel has none left
-/// for that, the next one makes them. For .cu files only.
+/// <out, w> and |out|^2 of the hopping term's output, made while it is in registers. If a kernel has none left for
+/// that, the next one makes them. For .cu files only.
 ///
 /// Blocks of a kernel are tiles, which differ from launch to launch, and with them would the order of additions. So a
 /// kernel leaves the sums of short runs of sites, and another, which is the same for all launches, adds them up.
@@ -47,14 +47,14 @@ struct sums_of_runs {
   }
 };
 
-/// Whether kernels have registers to leave sums: in half precision those of a batch have none, but with clover, where
-/// they work on one column at a time.
+/// Whether kernels have registers to leave sums: in half precision kernels of a batch have none, unless with clover,
+/// since they work on one column at a time then.
 template <class T>
 constexpr bool leaves_sums(bool with_clover) {
   return !is_half<T> || with_clover;
 }
 
-/// What the sums are made of: in half precision the numbers as they lie in memory.
+/// The numbers that the sums are made of: in half precision as they lie in memory.
 template <class T>
 using stored_spinor = std::conditional_t<is_half<T>, loaded_half_spinor<false>, spin_rows<real_of<T>, 4>>;
 
@@ -135,7 +135,7 @@ PLAQUETTE_HOST_DEVICE inline void leave_sums_of_run(const sums_of_runs& to, int 
 
 /// Adds up the runs of a column: a body of `sum_over`.
 struct add_up_runs {
-  static constexpr bool goes_forwards = true;  ///< it has no rotation of what goes through fields
+  static constexpr bool goes_forwards = true;  ///< it has no rotation of fields
   sums_of_runs from;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t run, int column, double (&sums)[sums_of_runs::count]) const {

@@ -32,7 +32,7 @@ namespace {
 /// Links of files in single precision are in SU(3) to 1e-6.
 constexpr double su3_tolerance = 1e-5;
 
-/// Writes the stored numbers of a link, and tells how far it is from what they can hold.
+/// Writes the stored numbers of a link, and tells its distance from the nearest link that they can hold.
 template <class T>
 struct link_packing {
   reconstruct stored;
@@ -207,8 +207,8 @@ void hopping_term<T>::require_suitable(double worst) const {
                       std::to_string(su3_tolerance) + ", found a distance of " + std::to_string(worst));
 }
 
-/// Fewest bytes a site: links 576 and what is written, 576 of whole matrices in double, 192 and 96 of 12 reals in
-/// single and half precision.
+/// Fewest bytes a site: links 576 and the output, 576 of whole matrices in double, 192 and 96 of 12 reals in single and
+/// half precision.
 void follow_at_once(const gauge_configuration& links, hopping_term<double>& in_double, hopping_term<float>* in_single,
                     hopping_term<half>* in_half) {
   const context& ctx = in_double.context_;
@@ -367,7 +367,7 @@ class hopping_term<T>::trials {
   };
 
   int applications() const { return with_clover_ ? 1 : 2; }
-  /// There and back, as in use: what is written is read next, and has to find its place in the cache. The scale keeps
+  /// There and back, as in use: the output is read next, and has to find its place in the cache. The scale keeps
   /// numbers in range for one stretch. (Blocks of random numbers would not, so with them it goes one way.)
   void there_and_back(const hopping_term& term) {
     hopping_finish<T> finish;
@@ -540,7 +540,7 @@ complex<double> hopping_term<T>::phase_across(int direction) const {
 
 namespace {
 
-/// function.operator()<stored>() for what is stored.
+/// Calls function.operator()<stored>() for the stored reals.
 template <class Function>
 void with_stored(reconstruct stored, const Function& function) {
   switch (stored) {

@@ -31,7 +31,7 @@ struct hopping_finish {
   const field<T>* x = nullptr;  ///< of the output's parity
   double a = 1.0;
   const std::byte* clover = nullptr;  ///< site-diagonal blocks of the output's parity, see `site_diagonal`
-  /// Where not null, `sums` becomes <out, w> and |out|^2.
+  /// If not null, `sums` becomes <out, w> and |out|^2.
   const field<T>* w = nullptr;
   std::optional<std::pair<scalars, scalars>>* sums = nullptr;
 };
@@ -56,8 +56,8 @@ class hopping_term {
  public:
   /// \param links   not kept
   /// \param stored real numbers of each link that are kept.
-  /// Throws input_error where links are not what is kept of them can hold: in SU(3) for 12 and 8 reals, with parts up
-  /// to 1 for half precision.
+  /// Throws input_error if the stored form cannot hold the links: 12 and 8 reals hold SU(3), half precision parts up to
+  /// 1.
   hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                reconstruct stored = reconstruct::none);
   /// From a configuration of the host, whose ghosts do not matter.
@@ -70,16 +70,16 @@ class hopping_term {
   /// followed other links.
   void follow(const gauge_configuration& links);
 
-  /// out and in are Dirac spinors on opposite parities with equal columns; x, where used, has out's shape. out may be
-  /// x, but not in. Collective.
+  /// out and in are Dirac spinors on opposite parities with equal columns; x, if used, has out's shape. out may be x,
+  /// but not in. Collective.
   void apply(field<T>& out, const field<T>& in, bool daggered = false, const hopping_finish<T>& finish = {}) const;
 
   const context& get_context() const { return context_; }
   const fermion_action& action() const { return action_; }
   reconstruct stored() const { return stored_; }
 
-  /// Returns what a kernel needs that goes over both parities of a lattice that is not divided among ranks: links,
-  /// weights of the hops times `scale`, the order of sites. The fields are the caller's.
+  /// Returns the arguments of a kernel that goes over both parities of a lattice that is not divided among ranks.
+  /// They are links, weights of the hops times `scale`, the order of sites. The fields are the caller's.
   hopping_work<T> work_on_lattice(double scale) const;
 
   /// Whether applications exchange messages with other ranks.
@@ -87,11 +87,11 @@ class hopping_term {
   /// Returns U_mu(x - mu) of the sites of a parity on the lower face of mu, [block of 32 face sites][link].
   const std::byte* ghost_links(int parity, int mu) const { return ghost_links_.get() + ghost_begin_[parity][mu]; }
 
-  /// Returns how a problem of this size is launched: what was set, else the tuner's choice, else the table's.
+  /// Returns how a problem of this size is launched: as set, else the tuner's choice, else the table's.
   hopping_launch launch_for(int columns, bool with_clover) const;
   /// Sets the launch, for measurements and tests; none gives the choice back.
   void set_launch(std::optional<hopping_launch> launch) { forced_ = launch; }
-  /// Returns what the choice is between.
+  /// Returns the problem that a launch is chosen for.
   hopping_problem problem(int columns, bool with_clover) const;
 
   /// Whether <out, w> and |out|^2 are made by the kernels of the hopping term, or by `dot_norm2`; the two differ by
@@ -111,7 +111,7 @@ class hopping_term {
   bool recordable() const;
   /// Returns the bytes that this rank sends in an application.
   std::int64_t halo_bytes(int columns) const;
-  /// Returns how messages travel, see `halo::description`; "none" where nothing is cut.
+  /// Returns how messages travel, see `halo::description`; "none" if no direction is cut.
   std::string halo_description() const;
 
  private:
@@ -123,16 +123,16 @@ class hopping_term {
   void exchange_ghost_links();
   void set_weights(hopping_work<T>& work, double scale) const;
   hopping_work<T> work_for(field<T>& out, const field<T>& in, bool daggered, const hopping_finish<T>& finish) const;
-  /// Returns what a kernel has left to `runs` for all sites.
+  /// Returns the sums that a kernel has left to `runs`, for all sites.
   std::pair<scalars, scalars> add_up(const sums_of_runs& runs, const std::shared_ptr<std::byte>& memory,
                                      int columns) const;
   void queue_alone(const hopping_work<T>& work, const hopping_launch& how) const;
   void queue_on_ranks(const hopping_work<T>& work, const hopping_launch& how) const;
   const tile_table& tiles_of(const hopping_launch& how) const;
-  /// Returns what a hop across the end of the box is multiplied with.
+  /// Returns the phase of a hop across the end of the box.
   complex<double> phase_across(int direction) const;
   bool has_halo() const;
-  unsigned cut_directions() const;  ///< bit mu, where there is a halo
+  unsigned cut_directions() const;  ///< bit mu, if there is a halo
   /// The measurements of candidates for one key; they share numbers.
   class trials;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The tiles of a rank's box: those of the interior by numbers, those that need a message by a list.
+/// The tiles of a rank's box: tiles of the interior by numbers, tiles that need a message by a list.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,12 @@ struct alignas(16) tile_place {
   std::uint32_t unused = 0;
 };
 
-/// How tiles of the interior are numbered: x fastest, then y, z inside a slab, t, slabs. What kernels know of them.
+/// How tiles of the interior are numbered: x fastest, then y, z inside a slab, t, slabs. An argument of kernels.
 struct interior_tiles {
   std::int32_t first[dimensions] = {};  ///< the interior is a box of tiles: its first
   divisor by_x, by_y, by_slab, by_t;    ///< tiles of the box in x, y, z of a slab, t
 
-  /// Returns the tile of a number, in tiles. Where nothing is cut along z the last slab may name tiles that lie outside
-  /// the box.
+  /// Returns the tile of a number, in tiles. If z is not cut, the last slab may name tiles that lie outside the box.
   PLAQUETTE_HOST_DEVICE site_coordinate tile(std::int32_t number) const {
     const std::int32_t row = by_x.quotient(number), plane = by_y.quotient(row), cube = by_slab.quotient(plane),
                        slab = by_t.quotient(cube);

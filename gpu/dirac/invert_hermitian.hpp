@@ -59,8 +59,8 @@ PLAQUETTE_HOST_DEVICE inline bool invert_positive(hermitian_6x6& a) {
   return positive;
 }
 
-/// Gauss-Jordan elimination in place, with the largest number of what is left as pivot. Whatever is indexed is known
-/// when it is compiled: rows and columns change places by comparing every index with the pivot's.
+/// Gauss-Jordan elimination in place, with the largest remaining number as pivot. Whatever is indexed is known when it
+/// is compiled: rows and columns change places by comparing every index with the pivot's.
 class gauss_jordan_6x6 {
  public:
   PLAQUETTE_HOST_DEVICE explicit gauss_jordan_6x6(const hermitian_6x6& block) {
@@ -69,7 +69,7 @@ class gauss_jordan_6x6 {
     for (int j = 0; j < n; ++j) a_[i][j] = block(i, j);
   }
 
-  /// Returns false where a pivot is below 6 epsilon times the largest one, and for NaN: the matrix has no inverse.
+  /// Returns false if a pivot is below 6 epsilon times the largest one, and for NaN: the matrix has no inverse.
   PLAQUETTE_HOST_DEVICE bool invert() {
     constexpr double threshold = n * std::numeric_limits<double>::epsilon();
     double largest = 0.0;
@@ -125,7 +125,7 @@ class gauss_jordan_6x6 {
       if (j > k) PLAQUETTE_UNROLL_ON_DEVICE
     for (int i = 0; i < n; ++i) swap_if(j == c, a_[i][k], a_[i][j]);
   }
-  /// Brings the largest |a_ij|^2 of what is left to (k, k), and returns it.
+  /// Brings the largest remaining |a_ij|^2 to (k, k), and returns it.
   PLAQUETTE_HOST_DEVICE double bring_pivot(int k) {
     double largest = -1.0;
     int row = k, column = k;

@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 namespace {
 
 /// A pair whose low part may overlap the high one, as sums leave it. Sums and products cost half as many operations as
-/// those of float_pair. They err by some 2^-47 of the magnitudes that are added. (This file is compiled without
+/// with float_pair. They err by some 2^-47 of the magnitudes that are added. (This file is compiled without
 /// contraction, which would spoil the exact sums.)
 struct loose_pair {
   float high = 0.0F, low = 0.0F;
@@ -46,7 +46,7 @@ PLAQUETTE_KERNEL_INLINE loose_pair add_signed(const loose_pair& a, float sign, c
 }
 /// Three products a b added to a power of two S, which is at least twice each partial sum. So `sum` stays from S/2 to
 /// 3S/2, all its values are multiples of 2^-24 S, and they differ by less than S: `sum - next` is exact. Then the
-/// second FMA is what the first one has left out, at most 2^-24 S, rounded once.
+/// second FMA is the part that the first one has left out, at most 2^-24 S, rounded once.
 struct three_products {
   float sum, rest;
 
@@ -61,8 +61,8 @@ struct three_products {
     }
   }
 };
-/// Returns a . b + c . d. Both high parts are multiples of 2^-24 S below S/2: their sum is exact. What is lost is
-/// rounding of the rests, at most 2^-43 S, a tenth of that as a rule.
+/// Returns a . b + c . d. Both high parts are multiples of 2^-24 S below S/2: their sum is exact. Only rounding of the
+/// rests is lost, at most 2^-43 S, a tenth of that as a rule.
 PLAQUETTE_KERNEL_INLINE loose_pair sum_of_products(float start, const loose_pair (&a)[3], const loose_pair (&b)[3],
                                                    const loose_pair (&c)[3], const loose_pair (&d)[3]) {
   const three_products ab(start, a, b), cd(start, c, d);
@@ -106,7 +106,7 @@ PLAQUETTE_KERNEL_INLINE words<4> chunk_of(const float_pair& re, const float_pair
 /// or none, and signs. In time there is no phase.
 struct hop_phases {
   bool exchanges;
-  float re[2], im[2];  ///< factors of what is added to real and imaginary parts
+  float re[2], im[2];  ///< factors of the terms added to real and imaginary parts
 };
 /// Returns bit mu for each direction mu in space of whose hop `holds(power)`.
 constexpr std::uint32_t directions_where(bool forwards, int a, bool (*holds)(int power)) {
@@ -126,7 +126,7 @@ constexpr int last_crossed = 1;
 
 /// Returns i^power of the way to the upper spins, or i^-power of the way back, which in the case of an exchange has the
 /// other signs.
-/// \param one  what a phase without a sign is
+/// \param one  a phase without a sign
 template <bool forwards, bool back>
 PLAQUETTE_KERNEL_INLINE hop_phases phases_of(int mu, float one) {
   constexpr std::uint32_t other = back ? exchanging : 0;
@@ -138,7 +138,8 @@ PLAQUETTE_KERNEL_INLINE hop_phases phases_of(int mu, float one) {
   return {((exchanging >> mu) & 1) != 0, {sign(re[0]), sign(re[1])}, {sign(im[0]), sign(im[1])}};
 }
 
-/// Sites in an order in which those of a block of threads are a tile: whole rows of x, four (or two) in y, two in z.
+/// Sites in an order in which the sites of a block of threads are a tile: whole rows of x, four (or two) in y, two in
+/// z.
 struct tile_order {
   site_order order;
   divisor tiles_y, tiles_z;
@@ -165,7 +166,7 @@ struct tile_order {
 };
 
 /// One column of a site of the output. The directions are a loop of one body, small enough for the caches of
-/// instructions: what differs between them is data.
+/// instructions: they differ in data only.
 struct pair_hops_to_site {
   spinor_pointer<float_pair> out;
   spinor_pointer<const float_pair> in;
@@ -374,7 +375,7 @@ PLAQUETTE_KERNEL_INLINE loose_pair pair_of(double x) {
   return {pair.high, pair.low};
 }
 
-/// What is done with h, by pairs: see `epilogue`. The output may be h or x.
+/// The operations on h, by pairs: see `epilogue`. The output may be h or x.
 struct finish_pairs {
   spinor_pointer<float_pair> out;
   spinor_pointer<const float_pair> h, x;

@@ -18,14 +18,14 @@ class pair_hopping_term {
  public:
   /// \param links   in SU(3); not kept
   /// \param stored  of no effect: 18 reals each are kept
-  /// Throws input_error where the lattice is divided among ranks.
+  /// Throws input_error if the lattice is divided among ranks.
   pair_hopping_term(const context& ctx, const gauge_configuration& links, const fermion_action& action,
                     reconstruct stored = reconstruct::none);
 
   /// Takes other links of the same lattice, in the memory of the links so far.
   void follow(const gauge_configuration& links);
 
-  /// Computes what hopping_term::apply does; A of an epilogue by pairs, too. Sums are those of dot_norm2.
+  /// Computes what hopping_term::apply does; A of an epilogue by pairs, too. Sums have the bits of dot_norm2.
   void apply(field<float_pair>& out, const field<float_pair>& in, bool daggered = false,
              const hopping_finish<float_pair>& finish = {}) const;
 

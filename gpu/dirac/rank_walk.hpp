@@ -18,7 +18,7 @@ namespace plaquette::gpu {
 struct rank_walk {
   unsigned packing_begin[hop_directions];  ///< blocks of each direction's message follow each other
   unsigned packing_end;
-  unsigned before, at_cuts;  ///< tiles of the interior before those at the cuts; tiles at the cuts
+  unsigned before, at_cuts;  ///< tiles of the interior before the tiles at the cuts; tiles at the cuts
   unsigned inside;           ///< tiles of the interior
   bool backwards;            ///< both kinds of tiles, the last one first
   interior_tiles interior;
@@ -78,7 +78,7 @@ __device__ __forceinline__ unsigned thread_of_block() {
 }
 
 /// A block's share of one direction's message, and, by the last block of them, word to the neighbour.
-/// \param faces  packs what neighbours wait for: `pieces` and `pack` of face_packing (hopping_halo.hpp)
+/// \param faces  packs the messages to neighbours: `pieces` and `pack` of face_packing (hopping_halo.hpp)
 template <class Faces>
 __device__ __forceinline__ void pack_block(const Faces& faces, const ghost_zones& zones, int direction, unsigned block,
                                            unsigned blocks, std::uint32_t application) {

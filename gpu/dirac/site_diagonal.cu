@@ -62,7 +62,7 @@ void site_diagonal<T>::follow(const clover_configuration& blocks) {
   if (is_number()) throw std::logic_error("site_diagonal: a number cannot follow blocks");
   if (!(blocks.get_context().geometry() == context_.geometry()))
     throw std::logic_error("site_diagonal: blocks of another lattice");
-  if (blocks.sites().begin != blocks_.get())  // else they are what the kernels load, as in double
+  if (blocks.sites().begin != blocks_.get())  // else they have the layout of the kernels, as in double
     for_each_index(context_.queue(), 2 * static_cast<std::int64_t>(context_.order().sites),
                    pack_clover_of_site<T>{blocks.sites(), blocks_.get(), parity_bytes_, context_.order()}, 128);
   // Kernels may load blocks before the kernel that comes before them has ended: that must not be this one.

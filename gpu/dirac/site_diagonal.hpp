@@ -22,21 +22,22 @@ class site_diagonal {
   site_diagonal(const context& ctx, const clover_configuration& blocks);
 
   /// Takes other blocks, in the memory of the blocks so far; copies of this object have them too. Throws
-  /// std::logic_error where it is a number.
+  /// std::logic_error if it is a number.
   void follow(const clover_configuration& blocks);
 
   bool is_number() const { return blocks_ == nullptr; }
   double value() const { return value_; }
-  /// Returns the blocks of one parity, or null where it is a number.
+  /// Returns the blocks of one parity, or null if it is a number.
   const std::byte* blocks(int parity) const {
     return blocks_ == nullptr ? nullptr : blocks_.get() + parity * parity_bytes_;
   }
   /// Returns where the blocks are packed, for a kernel that makes them there; null of a number. The caller waits for
   /// it.
   packed_diagonal memory() const { return {blocks_.get(), parity_bytes_}; }
-  /// Makes the blocks of a parity NaN: nobody is to read them any more.
+  /// Makes the blocks of a parity NaN: they must not be read any more.
   void spoil(int parity);
-  /// Returns the blocks as a configuration in the same memory: what is made there needs no packing. Not of a number.
+  /// Returns the blocks as a configuration in the same memory: blocks that are made there need no packing. Not of a
+  /// number.
   clover_configuration configuration() const
     requires std::same_as<T, double>
   {

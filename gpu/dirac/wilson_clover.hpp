@@ -18,7 +18,7 @@ namespace plaquette::gpu {
 
 using plaquette::clover_flops, plaquette::hopping_flops, plaquette::xpay_flops, plaquette::schur_kind;
 
-/// What the operator is made of, see `dirac_library`. T is double, float, half, or float_pair on one rank.
+/// The types of the operator's parts, see `dirac_library`. T is double, float, half, or float_pair on one rank.
 template <class T>
 struct dirac_parts {
   using field = gpu::field<T>;

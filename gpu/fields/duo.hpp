@@ -54,7 +54,7 @@ PLAQUETTE_KERNEL_INLINE duo both_of(duo a) {
 #endif
 }
 
-/// Does the same by an instruction of its own: what multiplies with the result may go through either of two pipes.
+/// Does the same by an instruction of its own: products with the result may go through either of two pipes.
 /// \param selector  0x1010 (0) or 0x3232 (1), not known when the kernel is compiled
 PLAQUETTE_KERNEL_INLINE duo both_by(duo a, std::uint32_t selector) {
 #ifdef __CUDA_ARCH__

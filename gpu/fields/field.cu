@@ -105,7 +105,7 @@ std::int32_t pieces_of_block(const field<T>& x) {
   return column_bytes<T>(x.components()) / byte_piece::bytes * x.columns();
 }
 
-/// components: of a site, or 0 where only `given` knows.
+/// components: of a site, or 0 if only `given` knows.
 template <class To, class From, int components>
 struct conversion {
   spinor_pointer<To> to;
@@ -275,7 +275,7 @@ void for_each_stretch(const field<T>& x, Visit&& visit) {
 }
 
 /// Room for the numbers of a site, which a thread uses for one site after the other. On the stack for a Dirac spinor,
-/// on the heap for what is larger.
+/// on the heap for larger sites.
 class numbers_of_site {
  public:
   explicit numbers_of_site(int components)
@@ -369,7 +369,7 @@ void upload_column(field<T>& x, int column, NumbersOf&& numbers_of) {
   q.synchronize();  // staging is anyone's again
 }
 
-/// take(part, i, numbers) gets the numbers of a site. While those of a stretch of blocks are read the next one comes.
+/// take(part, i, numbers) gets the numbers of a site. While numbers of a stretch of blocks are read the next one comes.
 template <class T, class Take>
 void download_column(const field<T>& x, int column, Take&& take) {
   require_column(x, column);

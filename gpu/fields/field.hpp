@@ -114,9 +114,9 @@ void compact(field<T>& x, std::span<const int> keep);
 template <class T>
 void copy_columns(field<T>& x, std::span<const int> to, const field<T>& u, std::span<const int> from);
 
-/// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once: all. What a batch
-/// saves on links, and on launches, is more than the cache gives back to a smaller one. The hopping term of 12 columns
-/// is faster a column than that of one down to 16^3 x 32 (single and half, measured).
+/// Returns how many of a field's columns a solver with `vectors` such fields best iterates at once: all. A batch saves
+/// more on links, and on launches, than the cache gives back to a smaller one. In the hopping term of 12 columns a
+/// column is faster than alone, down to 16^3 x 32 (single and half, measured).
 template <class T>
 int columns_at_once(const field<T>& x, int vectors);
 
@@ -136,8 +136,8 @@ template <class T>
 void set_column_numbers(field<T>& x, int column, std::span<const complex<double>> numbers);
 
 /// Copies the columns of an array of a caller to the first columns of x, which has all sites; waits. Between the host
-/// and the device the numbers go through two stretches of page-locked memory, one of which is filled or emptied while
-/// the other travels; a kernel changes their order. The bits are those of import_column.
+/// and the device the numbers go through two stretches of page-locked memory: one is filled or emptied while the other
+/// travels. A kernel changes their order. The bits are the same as by import_column.
 template <class T>
 void import_array(field<T>& x, const spinor_array<const double>& from);
 /// Does the inverse; waits.

@@ -23,7 +23,7 @@ struct store_values {
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const { to[n] = value(n); }
 };
 
-/// to[n] is the largest of those from[k] whose k is n modulo `count`.
+/// to[n] is the largest from[k] whose k is n modulo `count`.
 struct fold_maximum {
   double* to;
   const double* from;
@@ -36,7 +36,7 @@ struct fold_maximum {
   }
 };
 
-/// Returns the largest of value(n), 0 <= n < count, and 0, over all ranks; NaN where one is. Collective; waits.
+/// Returns the largest of value(n), 0 <= n < count, and 0, over all ranks; NaN if one is. Collective; waits.
 /// \param value  the body of a kernel
 template <class Value>
 double host_maximum(const execution& on, std::int64_t count, const Value& value) {

@@ -36,7 +36,7 @@ struct batch_order {
 
   batch_order(const site_order& order, int parts_, int columns_)
       : sites(order.sites), blocks(order.blocks()), parts(parts_), columns(columns_) {}
-  /// Returns indices of a loop, those of the padding counted.
+  /// Returns indices of a loop, with the padding.
   std::int64_t count() const { return std::int64_t{lanes} * blocks * parts * columns.value; }
   PLAQUETTE_HOST_DEVICE batch_site site(std::int64_t n) const {
     const auto column_of_block = static_cast<std::int32_t>(n / lanes);
@@ -58,7 +58,7 @@ PLAQUETTE_HOST_DEVICE inline site_coordinate moved(const site_order& order, site
   return at;
 }
 
-/// From a local coordinate to the one in the whole lattice, for what depends on the latter: random numbers.
+/// From a local coordinate to the one in the whole lattice, for random numbers, which depend on the latter.
 struct global_order {
   std::int32_t origin[dimensions];
   std::int32_t length[dimensions];

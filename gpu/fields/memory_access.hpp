@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How the Dirac kernels touch memory: words of 16, 8 and 4 bytes, with what the caches shall do with them, and numbers
-/// of 16 bits read without conversions. On the host the same functions are plain copies.
+/// How the Dirac kernels touch memory: words of 16, 8 and 4 bytes, with hints for the caches, and numbers of 16 bits
+/// read without conversions. On the host the same functions are plain copies.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ struct alignas(4 * count) words {
   std::uint32_t w[count];
 };
 
-/// What is known of the numbers that are loaded.
+/// Facts about the numbers that are loaded.
 enum class load_hint {
   none,  ///< the pointer may be to shared memory
   /// Nothing writes them while the kernel may already run: they may be loaded before the kernel that comes first has

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A site in groups of four complex numbers, which are whole chunks in every precision: what kernels step through that
-/// take fields of any shape.
+/// A site in groups of four complex numbers, which are whole chunks in every precision: the step of kernels that take
+/// fields of any shape.
 #pragma once
 
 #include "gpu/device/unroll.hpp"
@@ -91,8 +91,7 @@ struct site_reader {
   }
 };
 
-/// What kernels step through that move bytes: columns are whole pieces of 128 bytes, so that their numbers have 31
-/// bits.
+/// The step of kernels that move bytes: columns are whole pieces of 128 bytes, so that their numbers have 31 bits.
 struct byte_piece {
   static constexpr int chunks = 8;
   static constexpr int bytes = chunks * chunk_bytes;

@@ -15,7 +15,7 @@ namespace plaquette::gpu {
 
 /// Writes `count` numbers of a lane, each a whole chunk at once.
 /// \param block   of 32 lanes
-/// \param number  number(k), 0 <= k < count, is what is stored: 2, 4 or 8 bytes; k is known to the compiler
+/// \param number  number(k), 0 <= k < count, is the stored number: 2, 4 or 8 bytes; k is known to the compiler
 template <int count, class Number>
 PLAQUETTE_HOST_DEVICE inline void store_packed(std::byte* block, int lane, const Number& number) {
   constexpr int size = sizeof(decltype(number(0))), words = count * size / 4, chunks = words / 4, rest = words % 4;

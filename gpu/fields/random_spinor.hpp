@@ -9,9 +9,9 @@
 
 namespace plaquette::gpu {
 
-/// The 24 reals of every site of a column are normal deviates of variance 1, made of the random numbers of the CPU
-/// library's field (logarithms and cosines of the device differ in the last places). They are rotated to the field's
-/// basis and rounded. Fields of 4 spins and 3 colours, of all sites or of one parity.
+/// The 24 reals of every site of a column are normal deviates of variance 1. They are made of the random numbers of the
+/// CPU library's field (logarithms and cosines of the device differ in the last places). They are rotated to the
+/// field's basis and rounded. Fields of 4 spins and 3 colours, of all sites or of one parity.
 /// \param index  which of the independent fields of this seed (a right-hand side)
 template <class T>
 void random_spinor(field<T>& x, int column, std::uint64_t seed, std::uint64_t index);

@@ -66,13 +66,13 @@ PLAQUETTE_HOST_DEVICE inline complex<double> rounded_ratio(const complex<double>
 }
 
 /// An expression as a machine with a stack works it out: leaves are pushed, operations take one or two numbers. Limits
-/// travel with it, where they are few.
+/// travel with it, if they are few.
 struct scalar_program {
   static constexpr int longest = 24, most_leaves = 12, most_limits = 32;
 
   struct instruction {
     scalar_operation operation;
-    std::uint8_t operand;  ///< of `leaf` what is pushed; of `above_limits` the limits; of `above` where they begin
+    std::uint8_t operand;  ///< of `leaf` the pushed leaf; of `above_limits` the limits; of `above` the first one
   };
   instruction code[longest];
   scalar_leaf leaves[most_leaves];
@@ -147,13 +147,13 @@ struct closing_programs {
   }
 };
 
-/// Returns what has no value yet of some coefficients, and then of what others hold of their expressions: at most
-/// few_programs. From here on it counts as computed: the caller queues a kernel next, before anything else, that puts
-/// each program's numbers into its `result`.
+/// Returns the programs of some coefficients that have no value yet, and then of coefficients that others hold of their
+/// expressions: at most few_programs. From here on they count as computed: the caller queues a kernel next, before
+/// anything else, that puts each program's numbers into its `result`.
 std::vector<scalar_program> take_programs(const coefficients& numbers);
 static_assert(std::tuple_size_v<coefficients> <= few_programs);
 
-/// That kernel, where there is nothing to fuse it to. Few programs that need a sum whose kernel is held back become
+/// Queues that kernel, if there is nothing to fuse it to. Few programs that need a sum whose kernel is held back become
 /// that kernel's end.
 void run_programs(const execution& on, const std::vector<scalar_program>& programs);
 

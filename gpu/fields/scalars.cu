@@ -26,7 +26,7 @@ PLAQUETTE_HOST_DEVICE inline void run_one(const Programs& programs, std::int32_t
 /// As many programs as travel with a launch. More are several launches: programs in memory of the device would need
 /// room there. The pool could give them the numbers that they read, which have no owner any more.
 struct evaluations {
-  static constexpr bool goes_forwards = true;  ///< it has no rotation of what goes through fields
+  static constexpr bool goes_forwards = true;  ///< it has no rotation of fields
   static constexpr std::size_t most_programs = 5;
   scalar_program programs[most_programs];
   std::int32_t rows;
@@ -154,7 +154,7 @@ struct scalars::node {
   int limit_numbers() const {
     return static_cast<int>(limits.size()) + (a ? a->limit_numbers() : 0) + (b ? b->limit_numbers() : 0);
   }
-  /// True where a program has room for it.
+  /// True if a program has room for it.
   bool fits() const {
     return instructions <= scalar_program::longest && leaves <= scalar_program::most_leaves &&
            limit_numbers() <= scalar_program::most_limits;
@@ -221,7 +221,7 @@ const complex<double>* scalars::on_device() const {
 std::shared_ptr<const void> scalars::storage() const { return node_->memory; }
 std::vector<scalar_program> take_programs(const coefficients& numbers) {
   scalars::node::list nodes;
-  // All of them before what they are made of: when this returns, nothing of any is left to do.
+  // All of them before their operands: when this returns, nothing of any is left to do.
   for (const scalars* s : numbers)
     if (s != nullptr) scalars::node::add(nodes, s->node_);
   for (const scalars* s : numbers)

@@ -17,7 +17,7 @@ namespace plaquette::gpu {
 struct scalar_program;  // scalar_program.hpp
 class scalars;
 
-/// Those of a vector operation; null where it has fewer.
+/// The coefficients of a vector operation; null if it has fewer.
 using coefficients = std::array<const scalars*, 3>;
 /// Computes them in one launch, before `on_device` needs them.
 void evaluate(const coefficients& numbers);
@@ -61,8 +61,8 @@ class scalars {
   std::shared_ptr<node> node_;
 };
 
-/// Room for what a kernel sums: double [columns][count] on the device, as `sum_over` writes it. Have the kernel queued,
-/// and then `add_over_ranks`, before handles to its sums are used.
+/// Room for the sums of a kernel: double [columns][count] on the device, as `sum_over` writes it. Have the kernel
+/// queued, and then `add_over_ranks`, before handles to its sums are used.
 class column_sums {
  public:
   column_sums(const execution& on, int columns, int count);
@@ -70,7 +70,7 @@ class column_sums {
   /// Of this rank alone, until `execution::complete_sums`.
   double* on_device() const { return begin_; }
   std::shared_ptr<const void> storage() const { return memory_; }
-  /// Sums over the sites of this rank become sums over those of all, before anybody uses them. Collective.
+  /// Makes sums over all ranks of sums over the sites of this rank, before their first use. Collective.
   void add_over_ranks() const { execution_.add_over_ranks(memory_, begin_, columns_, count_); }
   /// Sum number k of each column, as a real number.
   scalars real_sum(int k) const;

@@ -134,8 +134,8 @@ void in_pieces(std::int64_t count, std::int64_t piece, Work&& work) {
   for (std::int64_t p = 0; p < (count + piece - 1) / piece; ++p) work(p * piece, std::min(count, (p + 1) * piece));
 }
 
-/// An array of the host as stretches of its columns see it, and the same numbers on the device: in the order of the
-/// array if a column has consecutive places for itself, else packed.
+/// An array of the host as stretches of its columns see it, and the same numbers on the device. They are in the order
+/// of the array if a column has consecutive places for itself, else packed.
 template <class Real>
 class array_in_transit {
  public:

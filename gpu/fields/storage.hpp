@@ -2,8 +2,8 @@
 /// \file
 /// How numbers of each precision lie in memory. The unit is a chunk of 16 bytes: 1 complex number in double and in
 /// pairs of floats, 2 in float, 4 in half. A column of a block of 32 sites is [chunk][32 sites], and in half the 32
-/// scales (float) after them; what is left of the last chunk is padding. A spinor field is [part][block][column] of
-/// such columns (gpu/fields/field.hpp).
+/// scales (float) after them; the rest of the last chunk is padding. A spinor field is [part][block][column] of such
+/// columns (gpu/fields/field.hpp).
 ///
 /// A number of half is an integer q, |q| <= 32767, times the site's scale; it is stored as q + 32768 in 16 bits, so
 /// that two bytes set into the float 2^23 read it without a conversion. The scale is the largest magnitude of the site
@@ -28,7 +28,7 @@ namespace plaquette::gpu {
 template <class T>
 inline constexpr bool is_half = std::is_same_v<std::remove_const_t<T>, half>;
 
-/// What is computed in.
+/// The type of computations.
 template <class T>
 using real_of = std::conditional_t<is_half<T>, float, std::remove_const_t<T>>;
 
@@ -104,7 +104,7 @@ PLAQUETTE_HOST_DEVICE inline float larger_magnitude_of(float largest, float x) {
 /// The smallest largest magnitude of a site that is not zero, as on the CPU.
 inline constexpr float smallest_magnitude = 0x1p-94F;
 
-/// What a site's integers are multiples of, and what its numbers are multiplied by to become them.
+/// The unit of a site's integers, and the factor that turns its numbers into them.
 struct site_scale {
   float scale, inverse;
 };
@@ -152,7 +152,7 @@ PLAQUETTE_HOST_DEVICE inline chunk pack(const complex<real_of<T>> (&z)[numbers_o
 
 // --- Sites of a field ------------------------------------------------------------------------------------------------
 
-/// A field's sites of one parity as kernels take them; T is const where they are read only.
+/// A field's sites of one parity as kernels take them; T is const if they are read only.
 template <class T>
 struct spinor_pointer {
   using byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;

@@ -2,7 +2,7 @@
 /// \file
 /// The box of a rank's sites and of those one step outside, which other ranks hold. It has one site more on both sides
 /// of each direction that is cut; the other directions are periodic, as on one rank. Its extents are even, and its
-/// sites are numbered as those of any box (site_order). Where nothing is cut it is the rank's own box.
+/// sites are numbered like the sites of any box (site_order). If no direction is cut it is the rank's own box.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ struct set_to_one {
   }
 };
 
-/// What is drawn: a matrix of the Haar measure, or one near 1.
+/// The distribution of matrices: the Haar measure, or one near 1.
 enum class random_kind { haar, near_one };
 
 /// The matrices of a site are drawn one after the other from the site's stream.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Gauge configurations on the device: from and to the host, made on the spot, and gauge transformations. Random
-/// numbers are those of the CPU library, bit for bit; what logarithms and cosines make of them differs in the last
-/// places.
+/// numbers are the CPU library's, bit for bit; their logarithms and cosines differ in the last places.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ using gauge_configuration = matrix_field<dimensions>;
 /// A matrix of SU(3) a site.
 using gauge_transformation = matrix_field<1>;
 
-/// Returns the links of a configuration of the host, whose ghosts do not matter. Throws input_error where geometries
+/// Returns the links of a configuration of the host, whose ghosts do not matter. Throws input_error if geometries
 /// differ.
 gauge_configuration import_links(const context& ctx, const plaquette::gauge_configuration& from);
 /// Copies links to the host, ghosts filled. Collective, as `export_transformation` is.
@@ -58,7 +57,7 @@ gauge_configuration transformed(const gauge_configuration& links, const gauge_tr
 /// Returns psi(x) -> g(x) psi(x), every column. For fields of 4 spins and 3 colours.
 field<double> transformed(const field<double>& psi, const gauge_transformation& g);
 
-/// Returns the largest `distance_from_su3` of any link; NaN where a link holds one. Collective.
+/// Returns the largest `distance_from_su3` of any link; NaN if a link holds one. Collective.
 double distance_from_su3(const gauge_configuration& links);
 
 }  // namespace plaquette::gpu

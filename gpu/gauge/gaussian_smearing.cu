@@ -21,7 +21,7 @@ constexpr int space_dimensions = 3;
 struct smearing_step {
   spinor_pointer<double> to[2];          ///< by parity of this rank's sites
   spinor_pointer<const double> from[2];  ///< by parity in the box with ghosts
-  bool to_box;                           ///< sites of `to` are numbered as those of that box
+  bool to_box;                           ///< sites of `to` are numbered like the sites of that box
   ghosted_links links;
   site_order order;
   batch_order batch;

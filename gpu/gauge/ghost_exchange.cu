@@ -13,9 +13,9 @@
 namespace plaquette::gpu {
 namespace {
 
-/// Sites of a face, those of one parity after the other: x[mu] is fixed. Of x (of y on a face in x) every other value
-/// is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are chosen by
-/// comparing: an index would put them into memory.
+/// Sites of a face, first of one parity, then of the other: x[mu] is fixed. Of x (of y on a face in x) every other
+/// value is meant, as the parity wants it. Direction and place are known at run time alone, so that coordinates are
+/// chosen by comparing: an index would put them into memory.
 struct ghost_face {
   std::int32_t low[dimensions];
   divisor size[dimensions - 1];

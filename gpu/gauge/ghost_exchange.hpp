@@ -36,13 +36,13 @@ const std::byte* exchange_with_neighbours(const context& ctx, int mu, std::byte*
 /// Every rank of a context makes the same calls in the same order.
 class ghost_exchange {
  public:
-  /// Page-locked memory of the host, and memory of peers, is dear: what goes through it at once, in bytes.
+  /// Page-locked memory of the host, and memory of peers, is dear: the bytes that go through it at once.
   static constexpr std::int64_t usual_bytes = std::int64_t{1} << 26;
 
   ghost_exchange(const context& ctx, const box_with_ghosts& box, std::int64_t bytes_at_once = usual_bytes)
       : context_(ctx), box_(box), bytes_at_once_(bytes_at_once) {}
 
-  /// Collective; waits for neighbours. Does nothing where nothing is cut.
+  /// Collective; waits for neighbours. Does nothing if no direction is cut.
   void operator()(const chunks_of_box& sites, const chunk_selection& what) const;
 
  private:

@@ -59,7 +59,7 @@ struct sum_field_strength {
 
 gradient_flow::gradient_flow(const gauge_configuration& links)
     : links_(copy_of(links)), exponents_(links.get_context()) {
-  // The first stage takes zero times what stands there.
+  // The first stage takes zero times the numbers that stand there.
   fill_bytes(links.get_context().queue(), exponents_.sites().begin, 0,
              static_cast<std::size_t>(2 * exponents_.parity_bytes()));
 }

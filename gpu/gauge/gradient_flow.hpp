@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The gradient (Wilson) flow of gauge configurations on the device, and what is measured along it. (Luescher,
+/// The gradient (Wilson) flow of gauge configurations on the device, and measurements along it. (Luescher,
 /// arXiv:1006.4518)
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace plaquette::gpu {
 
-/// Returns what the links have; the time is 0. Sums are in a fixed order: the same bits run after run. Collective;
-/// waits.
+/// Returns the energy density and the charge of the links; the time is 0. Sums are in a fixed order: the same bits run
+/// after run. Collective; waits.
 flow_measurement measure_field_strength(const gauge_configuration& links);
 
 /// Flows links by dV/dt = -g_0^2 (dS_w / dV) V, S_w the Wilson action (equation 1.4): an infinitesimal stout smearing.
 /// The bits of one rank on any process grid.
 class gradient_flow {
  public:
-  /// Takes links in SU(3); they are those of time 0. Keeps a copy. Throws memory_error.
+  /// Takes links in SU(3); their time is 0. Keeps a copy. Throws memory_error.
   explicit gradient_flow(const gauge_configuration& links);
 
   /// Makes one step by the Runge-Kutta scheme of third order of appendix C. (equation C.2) The error of a time is of

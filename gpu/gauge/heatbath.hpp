@@ -31,7 +31,7 @@ class heatbath_updater {
   void heatbath_sweep(gauge_configuration& links, const gauge_action& action, std::uint64_t seed,
                       std::uint64_t sweep_number);
 
-  /// Makes one reflection of every link in its three SU(2) subgroups: the action stays what it is, to rounding. No
+  /// Makes one reflection of every link in its three SU(2) subgroups: the action does not change, to rounding. No
   /// random numbers. (Creutz, Phys. Rev. D36 (1987) 515; Brown, Woch, Phys. Rev. Lett. 58 (1987) 2394)
   void overrelaxation_sweep(gauge_configuration& links, const gauge_action& action);
 

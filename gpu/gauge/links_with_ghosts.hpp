@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links, or other matrices, of a rank's sites and of those one step outside, corners included: what formulas of
-/// plaquettes and staples read on a process grid.
+/// Links, or other matrices, of a rank's sites and of sites one step outside, corners included: formulas of plaquettes
+/// and staples read them on a process grid.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ struct ghosted_matrices {
   matrix_pointer<matrices, Byte> at;  ///< by number of the site in the box
   box_with_ghosts box;
 
-  /// Returns matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps where the
-  /// direction is not cut, is the neighbour rank's where it is.
+  /// Returns matrix `which` of the site of local coordinate x, -1 <= x[nu] <= L[nu] in every direction: wraps if the
+  /// direction is not cut, else it is the neighbour rank's.
   PLAQUETTE_HOST_DEVICE su3<double> load(const site_coordinate& x, int which) const {
     const auto [parity, i] = box.number_of(box.wrapped_coordinate_of(x));
     return at.load(parity, i, which);
@@ -55,8 +55,8 @@ struct ghosted_matrices {
 /// U_mu(x) is load(x, mu).
 using ghosted_links = ghosted_matrices<dimensions, const std::byte>;
 
-/// A field of matrices with those of the sites around. Where nothing is cut it shares the field's storage and costs
-/// nothing; else it is a copy, whose ghosts are those of the time when they were exchanged.
+/// A field of matrices with the matrices of the sites around. If no direction is cut it shares the field's storage and
+/// costs nothing; else it is a copy, with the ghosts of their last exchange.
 template <int matrices>
 class matrices_with_ghosts {
  public:
@@ -80,7 +80,7 @@ class matrices_with_ghosts {
 
   matrix_field<matrices> own_;
   box_with_ghosts box_;
-  std::shared_ptr<std::byte> copy_;  ///< none where nothing is cut
+  std::shared_ptr<std::byte> copy_;  ///< none if no direction is cut
   matrix_pointer<matrices, std::byte> sites_;
   ghost_exchange exchange_;
 };

@@ -25,12 +25,12 @@ void refresh_momenta(gauge_momenta& momenta, std::uint64_t seed, std::uint64_t i
 /// Returns K = -sum tr A^2 = sum a_k^2 / 2 over all links. Collective; waits.
 double kinetic_energy(const gauge_momenta& momenta);
 
-/// Returns K(after) - K(before), summed as differences link by link: no digits are lost where K is large. Throws
-/// input_error where geometries differ. Collective; waits.
+/// Returns K(after) - K(before), summed as differences link by link: no digits are lost if K is large. Throws
+/// input_error if geometries differ. Collective; waits.
 double kinetic_energy_difference(const gauge_momenta& after, const gauge_momenta& before);
 
-/// Returns the root mean square and the largest |F| of a link, |F|^2 = -2 tr F^2; NaN where a link holds one.
-/// Collective; waits.
+/// Returns the root mean square and the largest |F| of a link, |F|^2 = -2 tr F^2; NaN if a link holds one. Collective;
+/// waits.
 force_size size_of_force(const gauge_momenta& force);
 
 }  // namespace plaquette::gpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Forces that a plaquette at x passes on to its links that begin at x + mu and x + nu. A thread makes all four forces
-/// of a plaquette. It adds those of links at x to their momenta, and stores the other two, since another thread adds to
-/// those links. A second kernel gathers them. So each order of additions is fixed. For .cu files only.
+/// of a plaquette. It adds the forces of links at x to their momenta, and stores the other two, since another thread
+/// adds to those links. A second kernel gathers them. So each order of additions is fixed. For .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +64,11 @@ class traceless_matrices {
   std::shared_ptr<std::byte> storage_;
 };
 
-/// What a plaquette passes on: matrix 2 plane is for U_mu(x + nu), the next one for U_nu(x + mu), mu < nu.
+/// The forces that a plaquette passes on: matrix 2 plane is for U_mu(x + nu), the next one for U_nu(x + mu), mu < nu.
 using passed_forces = traceless_pointer<2 * planes>;
 
 /// The forces of a range of planes of one site: adds step times the forces on its own links, and passes on the others.
-/// On a process grid it also passes on what comes from the ghosts below a cut, in the same kernel, for the same bits.
+/// On a process grid it also passes on the forces from the ghosts below a cut, in the same kernel, for the same bits.
 /// \tparam Forces  forces(x, mu, nu) are the forces of a plaquette; forces.links reads links; it says how many blocks a
 ///                 multiprocessor holds
 template <class Forces>
@@ -145,7 +145,8 @@ struct add_passed_forces {
   }
 };
 
-/// Makes the forces of a range of planes: adds step times those of links at their own site, and passes on the others.
+/// Makes the forces of a range of planes: adds step times the forces of links at their own site, and passes on the
+/// others.
 template <class Forces>
 void add_own_forces(gauge_momenta& momenta, const traceless_matrices<2 * planes>& passed, const Forces& forces,
                     int first_plane, int last_plane, double step) {
@@ -160,7 +161,8 @@ void add_own_forces(gauge_momenta& momenta, const traceless_matrices<2 * planes>
       for_each_index_of_tiles(ctx.queue(), 2 * static_cast<std::int64_t>(order.sites) / order.length[body.cut], body);
 }
 
-/// Adds step times what all planes have passed on. Fewest bytes a site: 768 passed on, momenta read and written 1152.
+/// Adds step times the forces that all planes have passed on. Fewest bytes a site: 768 passed on, momenta read and
+/// written 1152.
 inline void add_forces_passed_on(gauge_momenta& momenta, const traceless_matrices<2 * planes>& passed,
                                  const box_with_ghosts& box, double step) {
   const context& ctx = momenta.get_context();

@@ -12,7 +12,7 @@
 namespace plaquette::gpu {
 namespace {
 
-/// Re tr P summed over the planes of a site: those of space, those with time.
+/// Re tr P summed over the planes of a site: planes of space, planes with time.
 struct sum_planes {
   ghosted_links links;
   site_order order;

@@ -33,7 +33,7 @@ struct copy_into_box {
   }
 };
 
-/// Spinors of the box with ghosts: what formulas read on a process grid.
+/// Spinors of the box with ghosts: formulas read them on a process grid.
 class spinors_with_ghosts {
  public:
   spinors_with_ghosts(const context& ctx, int columns)

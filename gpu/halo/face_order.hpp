@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The sites of one parity on a face of a rank's box, numbered: what is sent to a neighbour, and what comes from one,
-/// lies in blocks of 32 such sites.
+/// The sites of one parity on a face of a rank's box, numbered: messages to a neighbour, and from one, lie in blocks of
+/// 32 such sites.
 #pragma once
 
 #include "gpu/lattice/site_order.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a kernel needs to know of the halo: where it puts what neighbours wait for, and where it finds what they sent.
+/// The places of messages for a kernel: where it puts messages to neighbours, and where it finds messages from them.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace plaquette::gpu {
 
-/// One message for each hop that leaves the box, named by the direction of the hop: message d brings what the hops of
-/// direction d need. These are the projected spinors of the neighbour's sites, as [block of 32 face
+/// One message for each hop that leaves the box, named by the direction of the hop: message d serves the hops of
+/// direction d. It holds the projected spinors of the neighbour's sites, as [block of 32 face
 /// sites][column][numbers][32]. Zones exist twice, for applications of even and of odd number: a neighbour may write
 /// the next message while this one is still read. It cannot be two ahead, since it needs our next message for its own
 /// next application.

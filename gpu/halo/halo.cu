@@ -58,7 +58,7 @@ halo_shape shape_of_halo(const lattice_geometry& geometry) {
     const int mu = d / 2, sign = d % 2 == 0 ? +1 : -1;
     if (!geometry.is_cut(mu)) continue;
     shape.cut |= 1U << d;
-    shape.source[d] = geometry.neighbour_rank(mu, sign);  // hops forwards need what is behind the upper face
+    shape.source[d] = geometry.neighbour_rank(mu, sign);  // hops forwards need the sites behind the upper face
     shape.target[d] = geometry.neighbour_rank(mu, -sign);
     shape.units[d] = faces.blocks(mu);
   }

@@ -71,8 +71,8 @@ std::string text_of(const rank_map& map) {
   return std::to_string(hosts.size()) + " hosts" + (map.shares_a_device() ? " shared GPUs" : "");
 }
 
-/// Returns what the tuner of the first rank chooses by trials, which all ranks make. The others' seconds are those of
-/// their tuners, too: they are no part of what a program measures.
+/// Returns the choice of the first rank's tuner by trials, which all ranks make. The others' seconds count as their
+/// tuners' seconds, too: they are no part of a program's measurements.
 halo_policy chosen_policy(const lattice_geometry& geometry, const communicator& comm, const rank_map& map,
                           tuner& choices, const std::function<double(int)>& trial) {
   constexpr int chosen = 1000;
@@ -113,7 +113,7 @@ std::shared_ptr<halo> make_halo(const lattice_geometry& geometry, const communic
   });
   try {
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, taken, watch);
-  } catch (const input_error&) {  // on every rank alike: what was remembered is gone
+  } catch (const input_error&) {  // on every rank alike: the remembered policy is gone
     return std::make_shared<halo>(shape_of_halo(geometry), comm, q, map, options, watch);
   }
 }

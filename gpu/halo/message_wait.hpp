@@ -9,7 +9,7 @@
 
 namespace plaquette::gpu {
 
-/// Returns what a kernel tells the watchdog that it waits for; never 0.
+/// Returns the word by which a kernel tells the watchdog what to name; never 0.
 PLAQUETTE_HOST_DEVICE constexpr std::uint64_t waiting_word(int direction, std::uint32_t application) {
   return static_cast<std::uint64_t>(direction + 1) << 32 | application;
 }

@@ -39,10 +39,10 @@ struct rank_gather::body {
   const std::int32_t* origin;
   std::int32_t rows, chunks_of_a_row, ranks, rank;
   std::int64_t piece;                    ///< bytes of the room for a rank
-  std::byte* room;                       ///< this rank's; pieces of odd gathers follow those of even ones
+  std::byte* room;                       ///< this rank's; pieces of odd gathers follow the pieces of even ones
   std::byte* rooms[most_ranks];          ///< of each rank, where kernels write
   std::uint32_t* announced[most_ranks];  ///< at each rank: the last gather whose piece of this rank is there
-  const std::uint32_t* arrived;          ///< at this rank, `flag_stride` bytes a rank; null where messages bring pieces
+  const std::uint32_t* arrived;          ///< at this rank, `flag_stride` bytes a rank; null if messages bring pieces
   std::uint32_t *completed, *current;    ///< gathers before the next one; the one under way
   std::uint32_t* ticket;                 ///< zero between gathers
   std::uint64_t* waiting;                ///< [rank] of the watchdog, or null

@@ -39,7 +39,7 @@ class rank_gather {
   /// Returns whether it may be recorded in a work_graph, after one like it has run.
   bool recordable() const { return messages_ == nullptr || messages_->capturable(); }
 
-  /// What kernels need; see rank_gather.cu.
+  /// The arguments of kernels; see rank_gather.cu.
   struct body;
 
  private:
@@ -56,8 +56,8 @@ class rank_gather {
   peer_memory flags_;
   std::shared_ptr<std::byte> counters_;
   std::shared_ptr<std::uint64_t> waiting_;
-  std::shared_ptr<device_messages> messages_;  ///< null where kernels write
-  std::vector<room> rooms_;                    ///< growing; what is recorded uses older ones
+  std::shared_ptr<device_messages> messages_;  ///< null if kernels write
+  std::vector<room> rooms_;                    ///< growing; recorded gathers use older ones
 };
 
 }  // namespace plaquette::gpu

@@ -83,7 +83,7 @@ struct site_order {
     at.x[mu] = moved < 0 ? length[mu] - 1 : moved == length[mu] ? 0 : moved;
     return index(at);
   }
-  /// True where that step leaves the box.
+  /// True if that step leaves the box.
   PLAQUETTE_HOST_DEVICE bool leaves(const site_coordinate& at, int mu, int sign) const {
     return sign > 0 ? at.x[mu] == length[mu] - 1 : at.x[mu] == 0;
   }

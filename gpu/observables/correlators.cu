@@ -19,7 +19,7 @@ void require_propagator(const field<double>& s) {
     throw input_error("a correlator needs the 12 columns of a propagator, found " + std::to_string(s.columns()));
 }
 
-/// The sites of a time slice, numbered: those of each parity follow each other in memory.
+/// The sites of a time slice, numbered: sites of each parity follow each other in memory.
 struct slice_order {
   std::int32_t sites_of_parity;
 
@@ -52,7 +52,7 @@ struct sum_of_squares {
 };
 
 /// Re tr [ left S right S^+ ] of a site. `left` acts on the spin of the sink, and so stands in the field's basis;
-/// `right` acts on that of the source, which the columns name: row d has its one entry in column right_column[d].
+/// `right` acts on the spin of the source, which the columns name: row d has its one entry in column right_column[d].
 struct sum_of_contractions {
   spinor_pointer<const double> s[2];
   slice_order slice;

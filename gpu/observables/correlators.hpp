@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Meson correlators at zero momentum from a propagator on the device. Sums are in a fixed order: the same bits run
-/// after run. Those of the CPU library are in another one, and agree to rounding.
+/// after run. The CPU library's are in another one, and agree to rounding.
 #pragma once
 
 #include <vector>

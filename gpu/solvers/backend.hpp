@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The names of the CUDA library, for what is written once for both. The twin of cpu_ref/solvers/backend.hpp.
+/// The names of the CUDA library, for code that both libraries share. The twin of cpu_ref/solvers/backend.hpp.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct solver_backend {
   static constexpr int check_interval = 10, check_lag = 2;  // answers come late
   static constexpr bool records = true, has_pairs = true;
 
-  /// Returns what operators are made of.
+  /// Returns the links that operators are made of.
   static const links& links_of(const links& u) { return u; }
   /// Made in double, then rounded.
   template <class T>

@@ -66,8 +66,8 @@ struct gpu_hmc_backend : multigrid_backend {
   static double action_difference(const gauge& after, const gauge& before, const loop_action& action, const context&) {
     return gpu::action_difference(after, before, action);
   }
-  /// Lets operators of up to three precisions follow links, and makes A and the odd half of A^-1. Nobody may read the
-  /// even half of A^-1 afterwards, nor A of odd sites in half precision. Returns false if a block of A^-1 is missing.
+  /// Lets operators of up to three precisions follow links, and makes A and the odd half of A^-1. The even half of A^-1
+  /// must not be read afterwards, nor A of odd sites in half precision. Returns false if a block of A^-1 is missing.
   static bool follow_at_once(const gauge& links, blocks& a, blocks& inverse, bool reads_all_in_single,
                              gpu::wilson_clover<double>& in_double, gpu::wilson_clover<float>* in_single,
                              gpu::wilson_clover<half>* in_half) {

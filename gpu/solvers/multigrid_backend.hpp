@@ -27,7 +27,7 @@ struct multigrid_backend : solver_backend {
     return distance_from_su3 < allowed ? reconstruct::twelve : reconstruct::none;
   }
   static double distance_from_su3(const gauge_configuration& u) { return gpu::distance_from_su3(u); }
-  /// The cycle as a graph, where no host is needed in it.
+  /// Records the cycle as a graph, if no host is needed in it.
   template <class Field>
   static any_operator<Field> recorded(const context& ctx, any_operator<Field> cycle) {
     return any_operator<Field>(recorded_operator<Field>(ctx, std::move(cycle)));

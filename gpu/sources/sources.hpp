@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Right-hand sides of a propagator, made on the device: one spin and colour at a point, on a time slice, or smeared
-/// around a point. Spins are those of the DeGrand-Rossi basis; the field's own basis is seen to. Fields have 4 spins
+/// around a point. Spins are in the DeGrand-Rossi basis, and are rotated to the field's own basis. Fields have 4 spins
 /// and 3 colours; all functions throw input_error for another shape or a column that is not there.
 #pragma once
 

@@ -115,7 +115,7 @@ class file_lock {
 
 struct file_content {
   bool exists = false;
-  std::string foreign;  ///< why it is no tuning file; empty where it is one, or is not there
+  std::string foreign;  ///< why it is no tuning file; empty if it is one, or is not there
   json document;        ///< with an array "choices"
 };
 
@@ -123,7 +123,7 @@ json empty_document() {
   return {{"format", file_format}, {"format_version", file_format_version}, {"choices", json::array()}};
 }
 
-/// Throws input_error where something is there that cannot be read.
+/// Throws input_error if something is there that cannot be read.
 file_content read_content(const std::string& file) {
   file_content content;
   content.document = empty_document();
@@ -154,7 +154,7 @@ file_content read_content(const std::string& file) {
   return content;
 }
 
-/// The text of a member, or nothing where the entry has no such text.
+/// Returns the text of a member, or nothing if the entry has no such text.
 std::optional<std::string> text_of(const json& entry, const char* name) {
   if (!entry.is_object()) return {};
   const auto found = entry.find(name);
@@ -354,7 +354,7 @@ tuning_record tuner::measure(const tuning_key& key, std::span<const std::string>
   const double first = now();
   for (int i = 0; i < static_cast<int>(candidates); ++i) measure_again(i);
   std::vector<int> field = near_the_best(of_candidate, options_.near_best, untuned);
-  // Alternately, so that what drifts, clocks and temperature, meets all alike.
+  // Alternately, so that drifts of clocks and temperature meet all alike.
   for (int round = 1; round < options_.rounds; ++round) {
     const bool is_late = now() - first > options_.seconds_a_key;
     keep_best(field, of_candidate, is_late ? finalists : std::max(finalists, (candidates + 1) >> round), untuned);
@@ -468,7 +468,7 @@ void tuner::remember(const tuning_record& record) {
                   choices.end());
     choices.push_back(entry_of(record, options_));
     write_file_atomically(options_.file, text_of_document(document), existing_file::replace);
-    seen_ = {};  // so that the next key reads what stands there
+    seen_ = {};  // so that the next key reads the file
   } catch (const std::exception& e) {
     give_up_file(e.what());
   }

@@ -18,7 +18,7 @@
 
 namespace plaquette::gpu {
 
-/// off: the default way, no file. on: what the file knows, else measure. force: measure again, whatever the file knows.
+/// off: the default way, no file. on: the file's choice, else measure. force: measure again, whatever the file knows.
 enum class tuning_mode { off, on, force };
 
 /// Returns "off", "on", "force".
@@ -26,7 +26,7 @@ std::string_view name_of(tuning_mode mode);
 /// Returns the inverse; throws input_error naming the three words.
 tuning_mode tuning_mode_from(std::string_view name);
 
-/// What a choice is valid for, in addition to the device and the version, which are the tuner's.
+/// The problem that a choice is valid for, in addition to the device and the version, which are the tuner's.
 struct tuning_key {
   std::string kernel;     ///< "hopping"
   std::string volume;     ///< "32x32x32x64", or the numbers of a vector
@@ -49,8 +49,8 @@ struct tuning_record {
   int choice = 0;      ///< from 0
   std::string name;    ///< of that candidate
   int candidates = 1;  ///< how many there were
-  double seconds = 0;  ///< of the chosen one, when it was measured; 0 where it never was
-  double gain = 1;     ///< seconds of candidate `untuned` / seconds of the chosen one; 1 where not measured now
+  double seconds = 0;  ///< of the chosen one, when it was measured; 0 if it never was
+  double gain = 1;     ///< seconds of candidate `untuned` / seconds of the chosen one; 1 if not measured now
   double spent = 0;    ///< seconds that this process spent measuring it
   tuning_origin origin = tuning_origin::untuned;
 };
@@ -77,14 +77,14 @@ struct tuning_options {
   std::function<void(const std::string&)> progress;
 };
 
-/// Returns $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty where there is none.
+/// Returns $PLAQUETTE_TUNING_FILE, or plaquette/tuning.json in the user's cache directory; empty if there is none.
 std::string default_tuning_file();
 
 /// Makes choices. One object a process and device is enough; its members may be called from several threads.
 ///
-/// The file is one JSON document, replaced as a whole under a lock of its own (FILE.lock), after what others have put
-/// there has been read. A file that is no such document is renamed to FILE.set-aside and one line says so. A file that
-/// cannot be read or written costs one line and the memory of this process. No member throws for the file's sake.
+/// The file is one JSON document, replaced as a whole under a lock of its own (FILE.lock), after entries of other
+/// processes have been read. A file that is no such document is renamed to FILE.set-aside and one line says so. A file
+/// that cannot be read or written costs one line and the memory of this process. No member throws for the file's sake.
 class tuner {
  public:
   /// Mode off.
@@ -95,13 +95,13 @@ class tuner {
   tuner& operator=(const tuner&) = delete;
 
   /// Returns the candidate, 0 <= choice < names.size(), to be used for `key`, the same for the life of the tuner.
-  /// \param names       what the candidates are; a remembered choice counts if a candidate of its name is among as many
+  /// \param names       of the candidates; a remembered choice counts if a candidate of its name is among as many
   /// \param seconds_of  runs candidate i for some milliseconds, longer when it is called for it again, and returns the
-  ///                    seconds of one application; infinity or NaN where it cannot run here. It must leave the data of
+  ///                    seconds of one application; infinity or NaN if it cannot run here. It must leave the data of
   ///                    the running computation alone: it writes to scratch, or repeats a launch that may be repeated.
   ///                    A memory_error of its means that it cannot run; whatever else it throws passes through. It is
-  ///                    called only where there is something to measure, and may itself call `choose`.
-  /// \param untuned     the candidate for mode off, for warming up, and where none can be measured
+  ///                    called only if there is something to measure, and may itself call `choose`.
+  /// \param untuned     the candidate for mode off, for warming up, and if none can be measured
   int choose(const tuning_key& key, std::span<const std::string> names, const std::function<double(int)>& seconds_of,
              int untuned = 0);
   /// Returns the same with candidates that are named "0", "1", ...
@@ -111,7 +111,7 @@ class tuner {
   const std::string& file() const { return options_.file; }
   /// Returns every choice so far, in the order of first use.
   std::vector<tuning_record> used() const;
-  /// Returns the seconds that went into measuring; to be reported apart from what a program measures.
+  /// Returns the seconds that went into measuring; to be reported apart from a program's measurements.
   double seconds_spent() const;
   /// Adds seconds of trials that this process made for another rank's tuner.
   void add_seconds_spent(double seconds);
@@ -143,7 +143,7 @@ class tuner {
   void give_up_file(const std::string& why);
 
   tuning_options options_;
-  std::recursive_mutex trials_;              ///< one measurement at a time, but for those that a trial needs itself
+  std::recursive_mutex trials_;              ///< one measurement at a time, and others inside its trials
   int depth_ = 0;                            ///< of measurements within each other; guarded by trials_
   mutable std::mutex mutex_;                 ///< of all below; never held while a candidate runs
   std::map<tuning_key, std::size_t> index_;  ///< into used_
