@@ -41,7 +41,7 @@ int fail(int code, const char* text) {
 
 [[noreturn]] void refuse(const std::string& text) { throw api::error(api::code::unusable_input, text); }
 
-/// Runs a call; what it throws becomes a code.
+/// Runs a call; its exceptions become codes.
 template <class Call>
 int answer(Call&& call) noexcept {
   try {
@@ -64,7 +64,7 @@ T& there(T* pointer, const char* name) {
   return *pointer;
 }
 
-/// Returns the caller's options, or the defaults. A structure of another size is that of another version.
+/// Returns the caller's options, or the defaults. A structure of another size belongs to another version.
 template <class T>
 T options_of(const T* given, const T& defaults, const char* name) {
   if (given == nullptr) return defaults;
@@ -76,7 +76,7 @@ T options_of(const T* given, const T& defaults, const char* name) {
 
 // ---- Handles
 
-/// Returns a key that no object had before. Those of all kinds differ, so that a handle of another kind is refused too.
+/// Returns a key that no object had before. Keys of all kinds differ, so that a handle of another kind is refused too.
 std::uint64_t next_key() {
   static std::atomic<std::uint64_t> last{0x706c710000000000};
   return ++last;
@@ -99,7 +99,7 @@ class object_table {
     const auto at = objects_.find(key);
     return at == objects_.end() ? nullptr : at->second;
   }
-  /// Returns what was there: it ends outside the lock.
+  /// Returns the object that was there: it ends outside the lock.
   std::shared_ptr<Object> take(std::uint64_t key) {
     const std::lock_guard lock(mutex_);
     const auto at = objects_.find(key);
@@ -312,7 +312,7 @@ api::code outcome_of(const api::solve_report& report) {
   return code;
 }
 
-/// Returns the code of what is made of a result: that of a solve which was stopped has not converged.
+/// Returns the code of data made of a result: if its solve was stopped, the result has not converged.
 api::code outcome_of_result(const api::solve_report& report) {
   const api::code code = outcome_of(report);
   return code == api::code::interrupted ? api::code::no_convergence : code;
@@ -375,14 +375,14 @@ int create_waves(plaquette_waves* waves, const plaquette_wave_options* options, 
   });
 }
 
-/// Returns the count of numbers of a given array. Throws where a size in bytes would overflow.
+/// Returns the count of numbers of a given array. Throws if a size in bytes would overflow.
 std::size_t count_of(std::size_t of, std::size_t each, const char* name) {
   if (of > (std::size_t{1} << 40))
     refuse(std::string(name) + ": expected fewer than 2^40, found " + std::to_string(of));
   return of * each;
 }
 
-/// Returns where numbers go. Throws where their count is another one.
+/// Returns where numbers go. Throws if their count is another one.
 template <class Number>
 Number* room_for(Number* to, std::size_t length, std::size_t needed, const char* name) {
   there(to, name);
@@ -392,7 +392,7 @@ Number* room_for(Number* to, std::size_t length, std::size_t needed, const char*
   return to;
 }
 
-/// Refuses a count that is neither 1 nor that of the columns, before anything is read.
+/// Refuses a count that is neither 1 nor the number of columns, before anything is read.
 void require_one_or_each(int count, const api::vectors& of, const char* name) {
   if (const int columns = of.options().columns; count != 1 && count != columns)
     refuse(std::string(name) + ": expected one number, or one for each of " + std::to_string(columns) +
@@ -786,7 +786,7 @@ int plaquette_propagator_solve(plaquette_propagator* propagator, plaquette_solve
 int plaquette_propagator_results(plaquette_propagator propagator, plaquette_result results[12]) {
   return answer([&] {
     const auto quark = object_of(propagator);
-    std::fill_n(&there(results, "results"), 12, plaquette_result{});  // what a propagator from a file has
+    std::fill_n(&there(results, "results"), 12, plaquette_result{});  // a propagator from a file has these
     put_results(results, quark->report());
     return outcome_of_result(quark->report());
   });
@@ -871,7 +871,7 @@ int plaquette_propagator_sequential(plaquette_propagator* propagator, plaquette_
                                     plaquette_propagator through, int meson, int time, const int momentum[3],
                                     const plaquette_rule* rule, plaquette_result* results) {
   return answer([&] {
-    const auto first = object_of(through);  // before its handle is overwritten, where it is the same
+    const auto first = object_of(through);  // before its handle is overwritten, if it is the same
     there(propagator, "propagator").key = 0;
     const auto by = object_of(solver);
     return put_propagator(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What multigrid (common/multigrid/multigrid_setup.hpp) needs of an operator that is known by its applications alone.
+/// The library of multigrid (common/multigrid/multigrid_setup.hpp) for an operator that is known by its applications
+/// alone.
 #pragma once
 
 #include <algorithm>

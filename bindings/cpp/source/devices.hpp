@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The devices of callers: what opens their libraries, and their arrays on a GPU.
+/// The devices of callers: the functions that open their libraries, and their arrays on a GPU.
 #pragma once
 
 #include <memory>
@@ -25,24 +25,24 @@ std::unique_ptr<dg_solver> make_wave_solver(const dg_domain& domain, device whic
 /// Returns memory of the GPU of this rank. Throws as above. Collective.
 /// \param device  becomes its number
 std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& device);
-/// Copies from, or to, memory of a GPU that is a caller's. Throws input_error where it is not.
+/// Copies from, or to, memory of a GPU that is a caller's. Throws input_error if it is not.
 /// \param name  of the caller's array, for messages
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name);
 /// Returns whether memory of a GPU that is a caller's is of the GPU that this rank of a lattice uses, after all that is
-/// queued there. Throws input_error where it is not memory of a GPU, or ends before.
+/// queued there. Throws input_error if it is not memory of a GPU, or ends before.
 bool is_on_gpu_of(const lattice& on, const void* begin, std::size_t bytes, const char* name);
-/// Throws what guarded() makes error(not_available) of where there is no GPU.
+/// Throws an exception that guarded() turns into error(not_available) if there is no GPU.
 void require_gpu();
 /// Throws input_error for an address on a GPU, once this library uses a GPU.
 void require_address_of_host(const void* address, const char* name);
 
-/// A caller's array where the host reads and writes it: itself, or a copy of what lies on a GPU.
+/// A caller's array where the host reads and writes it: itself, or a copy of an array on a GPU.
 template <class Real>
 class array_on_host {
  public:
-  /// Throws error(unusable_input), on all ranks, where the array is not where it is said to be. It does so
-  /// where it is much longer than what it holds, since it is copied whole. Collective.
+  /// Throws error(unusable_input), on all ranks, if the array is not in the memory that `where` names. It does so if
+  /// it is much longer than its numbers, since it is copied whole. Collective.
   /// \param of_a_site  numbers that it holds
   /// \param user       where the numbers are used: an array of its GPU is not copied
   array_on_host(std::span<Real> given, memory where, const lattice& on, int of_a_site, const char* name,
@@ -77,7 +77,7 @@ class array_on_host {
     is_in_place_ = false;
   }
   std::span<Real> get() { return is_copy_ ? std::span<Real>(copy_) : given_; }
-  /// Writes what was changed to where the caller's array is.
+  /// Writes changed numbers to the caller's array.
   void put() const {
     if (is_copy_) copy_to_gpu(given_.data(), copy_.data(), given_.size_bytes(), name_);
   }
@@ -89,7 +89,8 @@ class array_on_host {
   std::vector<std::remove_const_t<Real>> copy_{};
 };
 
-/// Returns what keeps others off a device for as long as it lives: calls of several threads on one GPU take turns.
+/// Returns a turn that keeps others off a device for as long as it lives: calls of several threads on one GPU take
+/// turns.
 device_turn turn_on(const lattice& on, device which);
 
 }  // namespace v1

@@ -28,7 +28,7 @@ struct overlap_solver::state {
   overlap_modes modes{};
   bool has_given_kernel = false;  ///< the modes of H are a caller's
   double kernel_error = 0.0;      ///< of sign(H) along the modes of H, by their residuals
-  double compared_to = 1.0;       ///< accuracy to which sign(H) has been found to be that of the reference operator
+  double compared_to = 1.0;       ///< accuracy to which sign(H) has been found to agree with the reference operator
   double setup_seconds = 0.0;
   std::mutex busy{};
 
@@ -56,7 +56,7 @@ constexpr double orthonormal_to = 1e-11;    ///< |V^+ V - 1| of a caller's modes
 constexpr double accuracy_of_modes = 1e-6;  ///< of sign(H), where modes of D are sought
 constexpr int most_modes = 4096;
 
-/// Throws error(which), where `found` is above what is expected. NaN is.
+/// Throws error(which), if `found` is above the expected bound. NaN is.
 void require_at_most(double found, double most, code which, const std::string& what) {
   if (found <= most) return;
   char numbers[80];
@@ -74,10 +74,10 @@ double error_of_modes(const kernel_modes& h) {
   return std::sqrt(sum);
 }
 
-/// Compares sign(H) outside the modes of H with that of the CPU's Wilson operator, by another recurrence, on a random
-/// vector. Modes and residuals are then judged with the right operator. Along the modes it is as right as they are. A
-/// mode that a caller's list lacks, below the last one, shows in sign(H)^2. Does nothing where it was done as
-/// accurately before. Throws where they differ by more than `delta`.
+/// Compares sign(H) outside the modes of H with sign(H) of the CPU's Wilson operator, by another recurrence, on a
+/// random vector. Modes and residuals are then judged with the right operator. Along the modes it is as right as they
+/// are. A mode that a caller's list lacks, below the last one, shows in sign(H)^2. Does nothing if it was done as
+/// accurately before. Throws if they differ by more than `delta`.
 void require_sign_of_reference(overlap_solver::state& s, double delta) {
   if (s.compared_to <= delta) return;
   constexpr double rounding = 1e-12;
@@ -122,7 +122,7 @@ double part_of_other(const spinor_configuration& v, int chirality, const communi
   return std::sqrt(sum[0]);
 }
 
-/// Returns a caller's vectors. Throws error(unusable_input) where they cannot be modes, whatever the operator is.
+/// Returns a caller's vectors. Throws error(unusable_input) if they cannot be modes, whatever the operator is.
 vectors_handle vectors_of(overlap_solver::state& s, mode_kind of, const given_modes& given) {
   const lattice& on = s.links.on();
   const std::string called = name(of);
@@ -149,7 +149,7 @@ vectors_handle vectors_of(overlap_solver::state& s, mode_kind of, const given_mo
   return made;
 }
 
-/// Throws where a residual is too large.
+/// Throws if a residual is too large.
 void require_residuals(mode_kind of, const std::vector<double>& residuals, const std::vector<double>& most) {
   for (std::size_t i = 0; i < residuals.size(); ++i)
     require_at_most(residuals[i], most[i], code::unusable_input,
@@ -158,7 +158,7 @@ void require_residuals(mode_kind of, const std::vector<double>& residuals, const
                         std::to_string(i));
 }
 
-/// Returns what residuals of modes of D^+ D have to meet: of a chirality that was not searched, more.
+/// Returns the bounds of residuals of modes of D^+ D: larger ones for a chirality that was not searched.
 std::vector<double> tolerances_of(const overlap_solver::state& s, int chirality) {
   const double wanted = s.options.mode_tolerance, delta = accuracy_of_residuals(wanted);
   std::vector<double> result;
@@ -404,7 +404,7 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
               solver.judge(state_->sign, solver.columns(b, n, 1), solver.columns(quarks.x[i], n, 1), list[i], accuracy)
                   .residual;
           // The solver recomputed the residual to twice that accuracy, times |x| / |b| <= 1 / m. A tiny mass is no
-          // excuse for a residual far above what was wanted.
+          // excuse for a residual far above the requested tolerance.
           c.tolerance = wanted.tolerance + std::min(4.0 * accuracy / list[i], wanted.tolerance);
           c.passed = c.reference <= c.tolerance;
         };

@@ -112,8 +112,8 @@ struct own_solver::state {
     setup_seconds = watch.seconds();
   }
 
-  /// Throws unless the coarse operator is P^+ M P on a random vector: it is not where M joins aggregates without a
-  /// common face.
+  /// Throws unless the coarse operator is P^+ M P on a random vector: it is not if M joins aggregates without a common
+  /// face.
   void require_coarse_identity() {
     const auto& level = hierarchy->levels().front();
     const called_library& library = hierarchy->library();

@@ -150,7 +150,7 @@ std::vector<std::complex<double>> propagator::nucleon(int parity, const std::arr
 
 namespace {
 
-/// Returns what stands at the site of the source in one direction. Walls and noise have only a time.
+/// Returns the coordinate of the source in one direction. Walls and noise have only a time.
 int place_of(const source& from, int direction) {
   const bool has_site = from.kind == source_kind::point || from.kind == source_kind::gaussian;
   return has_site || direction == 3 ? from.position[static_cast<std::size_t>(direction)] : 0;

@@ -30,8 +30,8 @@ constexpr int most_columns = 1024;
 
 using fields = std::vector<spinor_configuration>;
 
-/// Right-hand sides of a call: columns of a source that the library makes, those of a caller's array, or fields of the
-/// host.
+/// Right-hand sides of a call: columns of a source that the library makes, columns of a caller's array, or fields of
+/// the host.
 struct right_hand_sides {
   int count;
   std::optional<source_description> made{};
@@ -39,15 +39,15 @@ struct right_hand_sides {
   const fields* of_host = nullptr;
 };
 
-/// What solves a batch of right-hand sides, and keeps the solutions where it has its fields.
+/// Solves a batch of right-hand sides, and keeps the solutions in the memory of its fields.
 class batch_solver {
  public:
   virtual ~batch_solver() = default;
-  /// Takes some of the right-hand sides. Returns false if those of an array in memory of a GPU must be looked at.
+  /// Takes some of the right-hand sides. Returns false if columns of an array in memory of a GPU must be looked at.
   virtual bool take(const right_hand_sides& b, int first, int count) = 0;
   virtual schur_report solve(const stopping_rule& rule) = 0;
   virtual vectors_handle solutions() = 0;
-  /// Returns what solves for vectors of the library.
+  /// Returns the solver for vectors of the library.
   virtual vector_solver& of_vectors() = 0;
   /// Recomputes null vectors. Throws error(unusable_input) if there are none.
   virtual void renew(int iterations) = 0;
@@ -184,7 +184,7 @@ struct solver::state {
     }
   }
 
-  /// Solves for vectors, and judges systems on all sites where that is wanted.
+  /// Solves for vectors, and judges systems on all sites if the rule says so.
   solve_report solve(vectors::state& x, const vectors::state& b, const rule& wanted, const vector_system& system) {
     stopping_rule how;
     how.tolerance = wanted.tolerance;
@@ -246,7 +246,8 @@ struct solver::state {
     to.updates.insert(to.updates.end(), static_cast<std::size_t>(count), 0);
   }
 
-  /// Judges columns unless the caller has stopped the call, or does so meanwhile: then those that are left do not pass.
+  /// Judges columns unless the caller has stopped the call, or does so meanwhile: then the remaining columns do not
+  /// pass.
   void judge_unless_stopped(std::vector<column_result>& columns, std::span<spinor_configuration> x, const fields& b,
                             double tolerance, const std::vector<std::size_t>& updates) const {
     if (stops_of_call::unless_stopped([&] { judge(columns, x, b, tolerance, updates); })) return;
@@ -254,7 +255,7 @@ struct solver::state {
       if (!(c.tolerance > 0.0)) c.status = stops_of_call::status;
   }
 
-  /// Solves all columns, judges them where that is wanted, and returns them.
+  /// Solves all columns, judges them if the rule says so, and returns them.
   /// \param host_sources  returns the right-hand sides for the judge
   propagator solve(const api::source& from, const right_hand_sides& b, const rule& wanted,
                    const std::function<fields()>& host_sources) {

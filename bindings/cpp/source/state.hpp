@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the objects of plaquette/plaquette.hpp hold.
+/// The members of the objects of plaquette/plaquette.hpp.
 #pragma once
 
 #include <omp.h>
@@ -67,7 +67,7 @@ auto guarded(Work&& work) {
   }
 }
 
-/// Throws error(unusable_input) on a lattice with reproducible sums, for what has none.
+/// Throws error(unusable_input) on a lattice with reproducible sums, for functions that have none.
 void require_any_sums(const lattice& on, const char* what);
 
 /// Keeps calls of other threads off a device for as long as it lives. In a turn there may be another one: the last
@@ -100,7 +100,7 @@ class threads_of_call {
   int before_;
 };
 
-/// Runs `work` as a call that the caller's stop function may end: what was made by then is dropped. Collective.
+/// Runs `work` as a call that the caller's stop function may end: results so far are then dropped. Collective.
 template <class Work>
 auto stoppable(const communicator& ranks, Work&& work) {
   const stops_of_call stops(ranks);
@@ -169,8 +169,8 @@ class used_links {
 
   const gauge_field& handle() const { return handle_; }
   const lattice& on() const { return handle_.on(); }
-  /// Returns them on the host, for a judge and for what the host makes. If they are on the GPU alone, the first call
-  /// copies them. Collective.
+  /// Returns them on the host, for a judge and for objects that the host makes. If they are on the GPU alone, the first
+  /// call copies them. Collective.
   std::shared_ptr<const gauge_configuration> pointer() const {
     if (links_) return links_;
     require_current();
@@ -284,14 +284,14 @@ spin_matrix gamma_of(meson number);
 void require_momentum(const std::array<int, 3>& momentum, const char* of);
 /// Returns exp(i p x), p = 2 pi momentum / L of the spatial directions.
 plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice);
-/// Returns right-hand side `column` of a source. Throws error(unusable_input) where it does not fit on the lattice.
+/// Returns right-hand side `column` of a source. Throws error(unusable_input) if it does not fit on the lattice.
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm);
 /// Returns the same without the links of a solver: a Gaussian has its own.
 spinor_configuration make_source(const source& from, int column, const lattice& on);
 
-/// Throws error(unusable_input), on all ranks, where a layout leaves the array, where two numbers share a place, and,
-/// for arrays that are read, where a number is not finite.
+/// Throws error(unusable_input), on all ranks, if a layout leaves the array, if two numbers share a place, and, for
+/// arrays that are read, if a number is not finite.
 void require_spinors(std::span<const double> numbers, bool is_read, int columns, const spinor_layout& layout,
                      const lattice& on, const char* name);
 void take_spinor(spinor_configuration& x, std::span<const double> numbers, int column, const spinor_layout& layout);
@@ -306,7 +306,7 @@ std::optional<source_description> library_source(const source& from);
 /// Does the same for a Gaussian, which it makes with links, and for noise.
 std::optional<source_description> library_smearing(const source& from);
 std::optional<noise_description> library_noise(const source& from);
-/// Throws error(unusable_input) where a source does not fit on a lattice.
+/// Throws error(unusable_input) if a source does not fit on a lattice.
 void require_source(const source& from, const extents& lattice);
 
 }  // namespace v1

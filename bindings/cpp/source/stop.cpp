@@ -137,7 +137,7 @@ class stops_of_call::asker {
 
   /// Returns whether a solve was to stop so long ago that it cannot come to its next check soon. Collective.
   bool is_overdue() {
-    constexpr double checks = 4.0, least = 0.5, most = 5.0;  // what a check finds takes some more steps to complete
+    constexpr double checks = 4.0, least = 0.5, most = 5.0;  // a solve completes some more steps after a check
     std::array<double, 2> seconds{since_stop_.seconds(), check_seconds_};
     ranks_.maximum(std::span(seconds));
     return seconds[0] > std::clamp(checks * seconds[1], least, most);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Says how far calls have come, and ends those that the caller's stop function or progress function ends.
+/// Reports the progress of calls, and ends calls that the caller's stop function or progress function ends.
 #pragma once
 
 #include <cstdint>
@@ -32,22 +32,22 @@ class stops_of_call {
   stops_of_call(const stops_of_call&) = delete;
   stops_of_call& operator=(const stops_of_call&) = delete;
 
-  /// Throws what a function of the caller has thrown, as callers_exception, or error(interrupted), in a call that it
-  /// has ended. A call that returns what it has throws callers_exception alone.
+  /// Throws the exception of a function of the caller, as callers_exception, or error(interrupted), in a call that it
+  /// has ended. A call that returns its results so far throws callers_exception alone.
   static void leave();
   /// Returns a question for loops that end by themselves, the same on all ranks; null without a function to ask.
   static std::function<bool()> question();
   /// Throws as leave() does, if the functions, asked now, end the call.
   static void ask();
-  /// Does the same between the parts of a step. A solve that can return what it has gets the time of some convergence
-  /// checks to do so.
+  /// Does the same between the parts of a step. A solve that can return its results so far gets the time of some
+  /// convergence checks to do so.
   static void ask_within_a_step();
   /// Returns whether a function has ended the call; the same on all ranks.
   static bool has_stopped();
-  /// Says that the call returns what it has from here on: leave() throws no error(interrupted).
+  /// Notes that the call returns its results so far from here on: leave() throws no error(interrupted).
   static void keep_results();
-  /// Does work of a call that returns what it has. Returns false if the call has been ended before, or while it was
-  /// done; what was thrown then is forgotten.
+  /// Does work of a call that returns its results so far. Returns false if the call has been ended before, or while it
+  /// was done; exceptions of that time are forgotten.
   template <class Work>
   static bool unless_stopped(Work&& work) {
     if (has_stopped()) return false;
@@ -58,7 +58,7 @@ class stops_of_call {
     }
     return !has_stopped();
   }
-  /// What a result of a column says in a call that was ended.
+  /// The status of a column's result in a call that was ended.
   static constexpr const char* status = "interrupted";
 
   /// Tells the progress function the step of the present part of the call, and the largest residual of a solve or a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What vectors of plaquette/plaquette.hpp hold, and what solvers and operators do with them.
+/// The members of vectors of plaquette/plaquette.hpp, and the functions of solvers and operators on them.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,8 @@ struct vectors::state {
   }
 };
 
-/// Returns what keeps other calls on vectors of a device off for as long as it lives. Solves on the CPU do not need it.
+/// Returns a turn that keeps other calls on vectors of a device off for as long as it lives. Solves on the CPU do not
+/// need it.
 device_turn turn_on_vectors(const lattice& on, device which);
 
 /// Copies columns to fields of the host.

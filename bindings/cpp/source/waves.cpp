@@ -29,7 +29,7 @@ struct wave_solver::state {
   wave_options options;
   dg_domain domain;  ///< that the solver refers to
   std::unique_ptr<dg_solver> solver{};
-  double largest_step = 0.0;  ///< that is stable, where it was measured
+  double largest_step = 0.0;  ///< that is stable, if it was measured
   std::mutex busy{};
 };
 
@@ -118,7 +118,7 @@ void require_mesh(const wave_mesh& given) {
       refuse("expected finite numbers above 0 for media, found " + std::to_string(number));
 }
 
-/// Returns a number that differs where meshes do.
+/// Returns a number that differs for different meshes.
 std::uint32_t mark_of(const wave_mesh& mesh) {
   std::uint32_t mark = 2166136261U;  // FNV-1a
   const auto add = [&](const auto& numbers) {
@@ -266,7 +266,7 @@ verdict judged(const dg_domain& domain, const wave_options& options, std::span<c
   textbook->set_state(begin, time);
   textbook->advance(1, dt);
   textbook->get_state(expected);
-  std::array<double, 3> largest{};  // of the state, of the difference, of what the step changes
+  std::array<double, 3> largest{};  // of the state, of the difference, of the change by the step
   for (std::size_t i = 0; i < begin.size(); ++i) {
     keep_largest(largest[0], std::abs(expected[i]));
     keep_largest(largest[1], std::abs(end[i] - expected[i]));
@@ -288,7 +288,7 @@ verdict judged(const dg_domain& domain, const wave_options& options, std::span<c
   return result;
 }
 
-/// Fails a verdict where a column's energy has grown: nothing feeds it, fluxes and sides keep it or take from it.
+/// Fails a verdict if a column's energy has grown: nothing feeds it, fluxes and sides keep it or take from it.
 void judge_energy(verdict& result, const dg_domain& domain, const wave_options& options, std::span<const double> before,
                   std::span<const double> after, std::int64_t steps) {
   double growth = 0.0;
@@ -308,8 +308,8 @@ void judge_energy(verdict& result, const dg_domain& domain, const wave_options& 
   result.text = text;
 }
 
-/// Throws error(unusable_input) where steps are not stable. Those longer than stable_step() are compared with the
-/// longest that are, which the first such call measures; the state stays. Collective.
+/// Throws error(unusable_input) if steps are not stable. Those longer than stable_step() are compared with the longest
+/// that are, which the first such call measures; the state stays. Collective.
 void require_stable(wave_solver::state& s, double dt) {
   if (dt <= stable_time_step(s.domain)) return;
   if (s.largest_step == 0.0) {
