@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What callers in C++ get from plaquette/plaquette.hpp, against the libraries' own numbers and closed forms.
+/// The results that callers in C++ get from plaquette/plaquette.hpp, against the libraries' own numbers and closed
+/// forms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -574,8 +575,8 @@ TEST(Solver, TakesAndGivesNumbersInAnyLayout) {
   expect_error(plq::code::unusable_input, "two numbers", [&] { solver.solve(x, b, 3, layout); });
 }
 
-/// What a call converts, in columns. One more conversion, or copy of a field to the host, would double what callers
-/// wait for.
+/// The conversions of a call, in columns. One more conversion, or copy of a field to the host, would double the waiting
+/// time of callers.
 TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
   const coordinate extents{4, 4, 4, 4};  // and few iterations: only conversions count
   const plq::gauge_field field = field_of(weak_links(extents));
@@ -599,13 +600,13 @@ TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
     SCOPED_TRACE(by_multigrid ? "multigrid" : "propagator solver");
     plq::solver solver = by_multigrid ? plq::make_multigrid_solver(field, quarks, {.device = where, .levels = 2})
                                       : plq::make_krylov_solver(field, quarks, {.device = where, .columns = 2});
-    solver.solve(x, b, columns, layout, {.tolerance = 0.1});  // what comes once comes now
+    solver.solve(x, b, columns, layout, {.tolerance = 0.1});  // conversions that are made once are made now
     // Arrays are read and written once. The judge sees solutions on the host, and the caller's own right-hand sides.
     expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1, .judge = false}); }),
            {.from_arrays = columns, .to_arrays = columns}, "array, not judged");
     expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1}); }),
            {.from_arrays = columns, .to_arrays = columns, .to_host_fields = columns}, "array, judged");
-    // A propagator stays where it was solved until it is contracted, which the host does. So does the CPU make sources.
+    // A propagator stays where it was solved until the host contracts it. So does the CPU make sources.
     const std::int64_t made = where == plq::device::cpu ? 12 : 0;
     const auto propagator = [&](bool judge) { return solver.solve(plq::source{}, {.tolerance = 0.1, .judge = judge}); };
     expect(of_call([&] { propagator(false); }), {.from_host_fields = made}, "propagator, not judged");
@@ -961,7 +962,7 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
   const bool has_plus = !plus.values.empty();
   wrong = has_plus ? plus : minus, wrong.values.back() += 1e-4;
   refused("|D^+ D v - e v|", h, has_plus ? wrong : plus, has_plus ? minus : wrong);
-#ifndef PLAQUETTE_TEST_GPU_BACKEND  // what follows is the same on all devices
+#ifndef PLAQUETTE_TEST_GPU_BACKEND  // the rest is the same on all devices
   wrong = h, wrong.values[1] += 1e-7;
   refused("|H v - lambda v| of number 1", wrong, plus, minus);
   wrong = h, std::swap(wrong.values[0], wrong.values[3]);
@@ -1264,7 +1265,7 @@ TEST(Flow, AndSmearingAreThoseOfTheLibrary) {
   expect_error(plq::code::unusable_input, "HYP", [&] { field.smeared({.kind = hyp, .spatial = true}); });
 }
 
-/// Where nothing depends on the place, smearing the sink is smearing the source.
+/// If nothing depends on the place, smearing the sink is smearing the source.
 TEST(SmearedSink, OfFreeQuarksIsASmearedSource) {
   const coordinate extents{4, 4, 4, 4};
   const plq::gauge_field unit = field_of(cpu::unit_configuration(lattice_geometry(extents)));
@@ -1410,7 +1411,7 @@ TEST(Overlap, OfAnotherOperatorIsRefused) {
   };
   h_is_off_by = 1e-3;
   expect_error(plq::code::not_verified, "reference operator", make);
-  h_is_off_by = 1e-8;  // too little for modes, too much for what is solved
+  h_is_off_by = 1e-8;  // too little for modes, too much for solutions
   auto solver = make();
   expect_error(plq::code::not_verified, "reference operator",
                [&] { solver.solve({.kind = plq::source_kind::point}, std::vector{0.2}, {.tolerance = 1e-10}); });
@@ -1418,7 +1419,7 @@ TEST(Overlap, OfAnotherOperatorIsRefused) {
 }
 #endif
 
-/// In any order, with terms that cancel: what a sum of integers is.
+/// In any order, with terms that cancel: the sum of integers.
 TEST(ReproducibleSums, AreExact) {
   exact_sum forwards, backwards, half;
   const std::vector<double> terms{1e300, 1.0, -1e300, 0x1p-1074, -3.5, 1e-300, 2.5, -1e-300, 0x1p52 + 1, -0x1p52};

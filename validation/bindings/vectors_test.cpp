@@ -147,7 +147,7 @@ TEST_F(VectorsOfCallers, LeadFromASourceToThePionOfThatSource) {
     EXPECT_TRUE(quark.verdict().passed);
     EXPECT_EQ(quark.pion(), other.pion());
     EXPECT_NEAR(quark.report().columns[7].reference, other.report().columns[7].reference, rounding);
-    x.scale(2.0);  // no longer what was judged
+    x.scale(2.0);  // no longer the judged solutions
     EXPECT_FALSE(plq::propagator::of(x).verdict().judged);
     EXPECT_DOUBLE_EQ(plq::propagator::of(x).pion()[3], 4.0 * other.pion()[3]);
     EXPECT_EQ(quark.pion(), other.pion()) << "a propagator does not change with its vectors";
@@ -392,7 +392,7 @@ TEST_F(LinksOfCallers, AreMovedByTheHeatBathOfTheLibrary) {
   EXPECT_EQ(links.moves(), 2);
 }
 
-/// Sweeps, plaquettes and follows read and write links where they are: on a GPU the host sees them when it needs them.
+/// Sweeps, plaquettes and follows read and write links in place: on a GPU the host sees them when it needs them.
 TEST_F(LinksOfCallers, StayWhereTheyMove) {
   const std::int64_t one_on_gpu = where == plq::device::gpu ? 1 : 0;
   plq::gauge_field links = links_on(lattice), away = links_on(lattice);

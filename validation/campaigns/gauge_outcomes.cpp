@@ -3,8 +3,8 @@
 //   campaign_gauge_files make FOLDER   writes a sound file of each format.
 //   campaign_gauge_files read          reads commands, a line each: "base PATH", then "try PATH".
 // "base" keeps the links that tries are compared with. A try is answered by one line. It begins with "refused" and has
-// the message, or with "other" and has what was thrown. Or it begins with "read" and has the largest difference of an
-// element (inf on another lattice), the bits of a number, and each remark. Tabs separate them.
+// the message, or with "other" and has the message of another exception. Or it begins with "read" and has the largest
+// difference of an element (inf on another lattice), the bits of a number, and each remark. Tabs separate them.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -85,7 +85,7 @@ void make(const std::string& folder) {
   make_propagators(folder);
 }
 
-/// What was read, as numbers in the order of the sites.
+/// A field that was read, as numbers in the order of the sites.
 struct read_field {
   extents lattice{};
   std::vector<complex<double>> numbers{};
@@ -150,7 +150,7 @@ void answer(const std::string& path, const std::optional<read_field>& base) {
     for (const std::string& remark : field.remarks) remarks += one_line(remark) + "\t";
     std::printf("read\t%.17g\t%d\t%s\n", off, field.bits, remarks.c_str());
   } catch (const input_error& e) {
-    std::printf("refused\t%s\n", e.what());  // as it stands: one line is what it is to have
+    std::printf("refused\t%s\n", e.what());  // unchanged: it should have one line
   } catch (const std::exception& e) {
     std::printf("other\t%s\n", one_line(e.what()).c_str());
   }

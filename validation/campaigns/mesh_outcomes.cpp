@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Reads meshes as nodal-dg does, and does a few time steps on each. Standard input has a line a mesh: the arguments of
-/// nodal-dg, separated by tabs. Standard output gets one line of JSON a mesh: refused, with the message, or what was
-/// read and the energy at the end. Each mesh has a process of its own; one that dies or hangs is told as such.
+/// nodal-dg, separated by tabs. Standard output gets one line of JSON a mesh: refused, with the message, or a
+/// description of the mesh and the energy at the end. Each mesh has a process of its own; one that dies or hangs is
+/// told as such.
 #include <fmt/core.h>
 #include <omp.h>
 #include <sys/wait.h>
@@ -36,7 +37,7 @@ double area_of(const simplex_mesh& mesh, std::size_t e, int f) {
   return mesh.dimension * volume * scale / 2.0;  // scale = 2 / height
 }
 
-/// What does not depend on the order of elements or vertices.
+/// Returns numbers that do not depend on the order of elements or vertices.
 nlohmann::json description_of(const wave_case& c) {
   const simplex_mesh& mesh = c.mesh;
   double volume = 0.0, heavy = 0.0;

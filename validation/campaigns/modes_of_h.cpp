@@ -152,8 +152,8 @@ std::vector<known_field> all_fields() {
       add("random " + std::to_string(seed), field_kind::rough, random_links({2, 2, 2, 4}, seed));
     }
     add("nearly free", field_kind::rough, weak_links({2, 2, 2, 4}, 1e-5, 5));
-    // Of a radius that has a mode near zero at rho 1.2, far below the rest; one as smooth as can be, one as of a file
-    // of 32-bit numbers, one rough.
+    // Of a radius that has a mode near zero at rho 1.2, far below the rest. One is as smooth as can be, one is like a
+    // file of 32-bit numbers, one is rough.
     for (const double noise : {0.0, 1e-7, 0.05}) {
       add("instanton, noise " + std::to_string(noise), field_kind::rough, instanton_links({4, 4, 4, 4}, 1.1, noise, 3));
       fields.back().rho = 1.2;
@@ -171,7 +171,7 @@ std::vector<known_field> all_fields() {
   return fields;
 }
 
-/// What a search has said, and whether it is so.
+/// The statement of a search, and whether it is true.
 enum class outcome { complete, said_incomplete, bad };
 
 struct found_modes {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A program that hangs: "stalled_rank RANK WAY SECONDS" works with all ranks for a while. Then that rank goes away and
-/// the others wait for it: in a kernel's sum ("sum"), in a sum through the host ("staged-sum"), for a message
+/// the others wait for it. They wait in a kernel's sum ("sum"), in a sum through the host ("staged-sum"), for a message
 /// ("message"), or no rank waits ("none"). The way "death" is "sum" with a rank that is killed. The watchdog has
 /// SECONDS seconds.
 #include <unistd.h>

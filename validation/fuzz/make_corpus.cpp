@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the files that fuzzing starts from: fuzz_make_corpus FOLDER. Those of meshes are kept in corpus/.
+// Makes the files that fuzzing starts from: fuzz_make_corpus FOLDER. The corpus of meshes is kept in corpus/.
 #include <cstdio>
 #include <filesystem>
 #include <string>

@@ -23,7 +23,7 @@ namespace {
 
 using names = std::vector<std::string>;
 
-/// What `work` throws as output_error; empty where it throws nothing.
+/// What `work` throws as output_error; empty if it throws nothing.
 std::string output_error_of(const std::function<void()>& work) {
   try {
     work();
@@ -134,7 +134,7 @@ TEST(AtomicFile, RefusesADirectoryWithoutPermission) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
 }
 
-// The limit on a file's size stands in for a full disk where none can be made.
+// The limit on a file's size stands in for a full disk if none can be made.
 TEST(AtomicFile, LeavesTheOldFileWhereTheNewOneDoesNotFit) {
   made::folder folder;
   const std::string path = folder.file("a");

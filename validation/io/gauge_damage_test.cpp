@@ -28,8 +28,8 @@ loaded_gauge read(const bytes& b, const extents& lattice) {
   return read_gauge(memory_source("the-file", made::view(b)), lattice_geometry(lattice), alone);
 }
 
-/// The message of the input_error that reading throws, which must be one line that names the file; empty where it
-/// throws none.
+/// The message of the input_error that reading throws, which must be one line that names the file; empty if it throws
+/// none.
 std::string refusal(const bytes& b, const extents& lattice) {
   try {
     read(b, lattice);

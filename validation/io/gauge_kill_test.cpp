@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of the old configuration when the new one cannot be finished.
+// The old configuration survives when the new one cannot be finished.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/resource.h>

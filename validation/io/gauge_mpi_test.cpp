@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several ranks read and write what one rank would, and fail together.
+// Several ranks read and write the same as one rank, and fail together.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ made::bytes made_once(const communicator& comm, const std::function<made::bytes(
   return b;
 }
 
-/// True where this rank's box with its ghosts holds the bits of the whole configuration.
+/// True if this rank's box with its ghosts holds the bits of the whole configuration.
 bool is_part_of(const gauge_configuration& part, const gauge_configuration& whole) {
   const extents& l = part.geometry().local();
   coordinate x;
@@ -158,7 +158,7 @@ TEST(GaugeWriterOnRanks, AllRanksWriteTheFileThatOneRankWrites) {
             EXPECT_TRUE(is_part_of(read_gauge(folder.file("all"), geometry, world).links, links));
             world.barrier();
           }
-          world.barrier();  // also where there is no grid: before the first rank writes the next file
+          world.barrier();  // also if there is no grid: before the first rank writes the next file
         }
   }
   if (world.rank() == 0) {
@@ -213,7 +213,7 @@ TEST(PropagatorsOnRanks, AreWrittenAndReadAsByOneRank) {
   }
 }
 
-/// All ranks must throw the same error: the test hangs or fails where one does not.
+/// All ranks must throw the same error: the test hangs or fails if one does not.
 template <class Error>
 std::string message_of_all(const communicator& comm, const std::function<void()>& work) {
   std::string message;

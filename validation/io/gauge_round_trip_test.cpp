@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written is read back; what others write, as made_files.hpp makes it, is read as it was meant.
+// Files that were written are read back; files of other programs, as made_files.hpp makes them, are read as they were
+// meant.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,7 +114,7 @@ TEST(GaugeWriter, SinglePrecisionIsReadBackAsTheRoundedLinks) {
   }
 }
 
-// A third row from two exact ones: each of its entries is a difference of two products of numbers of at most 1, with
+// A third row from two exact ones. Each of its entries is a difference of two products of numbers of at most 1, with
 // three roundings each in real and imaginary part. The departure of the original from SU(3), of the same size, is
 // added.
 TEST(GaugeWriter, TwoRowsInDoubleGiveTheLinksToRounding) {

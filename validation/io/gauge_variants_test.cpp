@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that leave something out, or have it otherwise, and are valid all the same: each is read with a remark that
-// says what was assumed. Their makers
-// in made_files.hpp say which programs write them.
+// names the assumption. Their makers in made_files.hpp say which programs write them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -282,7 +281,7 @@ TEST(Reunitarisation, IsForLinksThatAreALittleOff) {
     EXPECT_TRUE(made::same_links(links, scaled(excess)));  // as they stand
   }
   EXPECT_EQ(read(made::ildg(scaled(0.0), 64), allow).header.links_off_su3, 0);
-  // What updates leave is read as it stands, and taken back by the caller.
+  // Links as updates leave them are read unchanged, and taken back by the caller.
   const gauge_read_options drifted{.drifted = true};
   for (const double excess : {1e-13, 1e-12, 4e-11}) {
     auto [links, header] = read(made::ildg(scaled(excess), 64), drifted);

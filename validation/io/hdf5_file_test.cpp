@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 files on any number of ranks: what is written comes back, on another process grid too.
+// HDF5 files on any number of ranks: the numbers written come back, on another process grid too.
 #include "common/io/hdf5_file.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links of an array in any order are those that were put into it; wrong arrays and layouts are refused.
+/// Links of an array in any order are the ones that were put into it; wrong arrays and layouts are refused.
 #include "common/io/link_array.hpp"
 
 #include <gtest/gtest.h>

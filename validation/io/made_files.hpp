@@ -346,7 +346,7 @@ inline bytes usqcd_info(int spin, int colour) {
   return "<usqcdPropInfo><version>1.0</version><spin>" + std::to_string(spin) + "</spin><color>" +
          std::to_string(colour) + "</color><info/></usqcdPropInfo>";
 }
-/// One field of such a file; `user`: what the program says of it.
+/// One field of such a file; `user`: the program's text on it.
 inline bytes usqcd_spinor(const spinor_configuration& psi, int bits, const bytes& user) {
   return lime_record("scidac-private-record-xml", private_record_xml("DiracFermion", bits, 1), true, false) +
          lime_record("scidac-record-xml", user, false, false) + spinor_data(psi, bits);
@@ -368,7 +368,7 @@ class folder {
   folder& operator=(const folder&) = delete;
   std::string file(const std::string& name) const { return (path_ / name).string(); }
   std::string path() const { return path_.string(); }
-  /// Names of what is in it, sorted.
+  /// Names of the files in it, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -391,7 +391,7 @@ inline void put(const std::string& path, const bytes& b) {
 
 inline std::span<const std::byte> view(const bytes& b) { return std::as_bytes(std::span(b)); }
 
-/// True where all links of the box are the same bits.
+/// True if all links of the box are the same bits.
 inline bool same_links(const gauge_configuration& a, const gauge_configuration& b) {
   const auto& geometry = a.geometry();
   for (std::int64_t s = 0; s < geometry.local_volume(); ++s)

@@ -20,13 +20,13 @@ namespace {
 const std::string reference = PLAQUETTE_REFERENCE_DIR;
 const communicator alone;
 
-/// Which file, its format, and where reference.json says what its average plaquette is.
+/// Which file, its format, and where reference.json has its average plaquette.
 struct known_file {
   const char* path;
   gauge_format format;
   extents lattice;
   int precision_bits;
-  const char* plaquette;  // a JSON pointer; empty where none is quoted
+  const char* plaquette;  // a JSON pointer; empty if none is quoted
   double tolerance;       // half a unit of the last digit quoted there, and rounding
 };
 

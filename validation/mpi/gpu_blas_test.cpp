@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums of vector operations of the CUDA library on every legal process grid: those of one rank, the same bits on all
-/// ranks and run after run.
+/// Sums of vector operations of the CUDA library on every legal process grid: the sums of one rank, the same bits on
+/// all ranks and run after run.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace plaquette::validation {
 namespace {
 
-/// Every kind of sum, one list a column and kind: of what the operations leave in random fields of three columns.
+/// Every kind of sum, one list a column and kind, of random fields of three columns after the operations.
 template <class T>
 std::vector<complex<double>> all_sums(const gpu::context& ctx) {
   const field_shape shape{spins, colours, site_subset::even, 3};
@@ -34,7 +34,7 @@ std::vector<complex<double>> all_sums(const gpu::context& ctx) {
   take(dot_norm2(u, v));
   list.push_back(axpy_norm2(x, a, u));
   list.push_back(subtract_norm2(w, u, v));
-  // a quotient of sums is a coefficient of what follows
+  // a quotient of sums is a coefficient of the next operation
   list.push_back(cg_update(x, y, ratio(list[1], list[0]), u, v));
   take(axpy_dot_norm2(x, a, u, w));
   const auto quotient = ratio(list[0], list[4]);
@@ -66,8 +66,7 @@ TYPED_TEST(SumsOnRanks, AreThoseOfOneRankAndTheSameOnAll) {
       ASSERT_EQ(found.size(), expected.size());
       EXPECT_TRUE(same_bits(found, all_sums<T>(part_of(lattice, grid)))) << to_string(grid);
       // Sums of fewer than 2^15 terms in another order. The coefficients that are quotients of sums change with them.
-      // What is stored changes by a rounding where it lies between two numbers. A dot product is small against the
-      // norms.
+      // A stored number changes by a rounding if it lies between two numbers. A dot product is small against the norms.
       const double size = expected[0].re, tolerance = (gpu::is_half<T> ? 1e-5 : sizeof(T) == 4 ? 1e-7 : 1e-14) * size;
       for (std::size_t k = 0; k < found.size(); ++k)
         EXPECT_TRUE(std::abs(found[k].re - expected[k].re) <= 20.0 * tolerance &&
@@ -144,7 +143,7 @@ struct hopping_on {
   }
 };
 
-/// What is computed on one lattice is a coefficient on the other, and back. `read` may bring numbers to the host.
+/// Sums on one lattice are coefficients on the other, and back. `read` may bring numbers to the host.
 template <class Read>
 std::vector<complex<double>> sums_in_turn(hopping_on& a, hopping_on& b, const Read& read) {
   a.hop.apply(a.odd, a.even);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A level of multigrid of the CUDA library on every process grid: what one rank makes of it.
+/// A level of multigrid of the CUDA library on every process grid, against one rank.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,8 @@ namespace {
 
 constexpr int vectors = 4, columns = 3;
 
-/// Vectors of random fields, the coarse operator, and what it and its Schur complement make of a random field.
+/// Vectors of random fields, the coarse operator, and its application and its Schur complement's solution on a random
+/// field.
 struct level {
   gpu::coarse_matrices matrices;
   gpu::coarse_field<float> applied, solved;
@@ -60,7 +61,7 @@ std::vector<complex<double>> numbers_of(const gpu::coarse_field<float>& x, int c
   return numbers;
 }
 
-/// Compares the sites of this rank with those of the whole lattice; the largest difference of all ranks.
+/// Compares the sites of this rank with the same sites of the whole lattice; the largest difference of all ranks.
 double largest_difference(const gpu::coarse_field<float>& part, const gpu::coarse_field<float>& whole) {
   const coarse_geometry &here = part.geometry(), &all = whole.geometry();
   double worst = 0.0;

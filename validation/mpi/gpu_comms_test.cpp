@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What moves bytes between devices, on several ranks. In the host build the ranks' processes run the same protocols on
-/// memory that they share.
+/// Transports of bytes between devices, on several ranks. In the host build the ranks' processes run the same protocols
+/// on memory that they share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -174,7 +174,7 @@ TEST_P(GlobalSum, TakesTheWayThatWasAskedFor) {
 }
 
 TEST_P(GlobalSum, HasTheBitsOfAdditionsInTheOrderOfRanksForAnyCount) {
-  // Beyond what one kernel takes, too.
+  // Beyond the capacity of one kernel, too.
   unsigned seed = 1;
   for (const int count : {1, 2, 3, 31, 32, 33, 512, 1000, 4096, 10001, 1}) {
     device_array<double> numbers(q, numbers_of(world.rank(), count, ++seed));
@@ -299,7 +299,7 @@ std::uint8_t byte_of(int from, int to, int tag, int round, std::size_t at) {
 }
 
 /// Rounds of an exchange in which this rank sends to and receives from the given peers, the tag its place in the list.
-/// The peer receives what stands at the same place of its own list of receives.
+/// The peer receives it by the entry at the same place of its own list of receives.
 class exchange_under_test {
  public:
   struct part {
@@ -416,7 +416,7 @@ TEST_P(DeviceMessages, OneWayOnlyAndNoneAtAll) {
 TEST_P(DeviceMessages, AreRecordedAndLaunchedAgainWhereTheyCanBe) {
   if (!messages->capturable()) return;
   const int up = (world.rank() + 1) % world.size(), down = (world.rank() + world.size() - 1) % world.size();
-  // What has come from below goes on upwards in the next launch.
+  // Numbers that have come from below go on upwards in the next launch.
   device_array<std::uint64_t> numbers(q, {1U + static_cast<unsigned>(world.rank())});
   auto* const data = reinterpret_cast<std::byte*>(numbers.on_device());
   const auto room = allocate_on_device(device, sizeof(std::uint64_t));

@@ -79,7 +79,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     poison(even);
     schur.apply(even, in.parity(0));
     keep(even);
-    auto again = like(even);  // a chain, so that what one application leaves behind is seen by the next
+    auto again = like(even);  // a chain, so that each application sees the state that the one before left behind
     for (int k = 0; k < 3; ++k) {
       be_late();
       schur.apply_dagger(again, even);
@@ -182,7 +182,7 @@ TEST(DeviceOperatorOnRanks, WaitsForARankThatIsLate) {
     }
 }
 
-/// What is recorded is launched again and again: the number of an application cannot be part of the launch.
+/// A recorded application is launched again and again: its number cannot be part of the launch.
 TEST(DeviceOperatorOnRanks, GivesTheSameBitsWhenItIsRecorded) {
   const extents global{4, 4, 4, 8};
   for (const extents& grid : legal_grids(global, communicator::world().size()))

@@ -68,7 +68,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, int columns, in
   const auto keep = [&](const gpu::field<half>& y) {
     for (auto& one : columns_of(y)) results.push_back(std::move(one));
   };
-  // What one application leaves behind is seen by the next; in between others use the halo.
+  // Each application sees the state that the one before left behind; in between others use the halo.
   auto more = like(r);
   for (int k = 0; k < 2; ++k) {
     if (ctx.comm().rank() == late_rank) usleep(20000);
@@ -139,7 +139,7 @@ TEST(DuoPolynomialOnRanks, GivesTheBitsOfOneRankWhereTilesHaveAnInterior_OnADevi
   compare_all_grids({32, 16, 16, 16}, 12, 0);
 }
 
-/// What is recorded is launched again and again: the number of an application cannot be part of the launch.
+/// A recorded application is launched again and again: its number cannot be part of the launch.
 TEST(DuoPolynomialOnRanks, GivesTheSameBitsWhenItIsRecorded) {
   const extents global{4, 4, 4, 4};
   for (const extents& grid : legal_grids(global, communicator::world().size()))

@@ -122,7 +122,7 @@ class host_copy {
   std::vector<gpu::chunk> chunks_;
 };
 
-/// Links that are not those of the whole lattice, up to one step outside in every direction.
+/// Returns the number of links that differ from the whole lattice's, up to one step outside in every direction.
 double wrong_links(gpu::links_with_ghosts& links, const plaquette::gauge_configuration& whole) {
   const lattice_geometry& geometry = links.get_context().geometry();
   host_copy copy(links);

@@ -920,7 +920,7 @@ struct moving_multigrid_test : testing::TestWithParam<device_kind> {
     a.add(-1.0, b);
     return std::sqrt(a.norm2().front() / b.norm2().front());
   }
-  /// Expects that all operators of a solver are those of the links as they are: each in a solve of its own.
+  /// Expects that all operators of a solver have the present links: each in a solve of its own.
   void expect_current_operators(multigrid_solver& solver) const {
     vectors b = on->make_vectors({.columns = 1, .numbers = precision::single});
     b.fill_random(9);

@@ -29,8 +29,8 @@ using gpu::halo_policy;
 const extents lattice{4, 6, 4, 8};
 
 /// Heavy enough that |M^-1| is known on any configuration: the hops of two opposite directions have norm 2 together,
-/// those of all directions 4 after the factor 1/2. |F| <= 1 in each of six planes, so that |C| <= 3 csw. Hence Re <x, M
-/// x> >= (4 + m - 3 csw - 4) |x|^2.
+/// the hops of all directions 4 after the factor 1/2. |F| <= 1 in each of six planes, so that |C| <= 3 csw. Hence Re
+/// <x, M x> >= (4 + m - 3 csw - 4) |x|^2.
 constexpr double mass = 0.6, csw = 0.1, inverse_norm = 1.0 / (mass - 3.0 * csw);
 /// |M| <= 4 + m + 3 csw + 4
 constexpr double operator_norm = 8.0 + mass + 3.0 * csw;
@@ -176,7 +176,7 @@ void compare_with_one_rank(solver_kind kind) {
       }
       const double b = found.source_norms[c], floor = floor_of<Outer>(found, c);
       EXPECT_TRUE(found.residuals[c] <= requested[c] + floor) << where << ": " << found.residuals[c];
-      // M (x - x') = r' - r; the two residuals are known to what the textbook rounds.
+      // M (x - x') = r' - r; the two residuals are known to the rounding of the textbook.
       const double known = 4.0 * 0x1p-53 * operator_norm * found.norms[c];
       EXPECT_TRUE(apart <= inverse_norm * ((found.residuals[c] + expected.residuals[c]) * b + known))
           << where << ": " << apart << " of " << found.norms[c];

@@ -22,7 +22,7 @@ context alone(const extents& global) { return one_rank(global); }
 context on_ranks(const extents& global, const extents& grid, std::size_t turn) {
   return part_of(global, grid, policies()[turn % policies().size()]);
 }
-/// Where the host sends messages, what the hopping term gives is stored before the rest is added: in 16 bits it is
+/// If the host sends messages, the result of the hopping term is stored before the rest is added: in 16 bits it is
 /// rounded once more.
 template <class T>
 bool same_bits_as_one_rank(const context& ctx) {

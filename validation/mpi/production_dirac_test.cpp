@@ -38,7 +38,7 @@ std::vector<spinor_configuration> results_on(const context& ctx, const fermion_a
     poison(even);
     schur.apply(even, in.packed.parity(0));
     keep(even);
-    auto again = like(even);  // a chain, so that what one application leaves behind is seen by the next
+    auto again = like(even);  // a chain, so that each application sees the state that the one before left behind
     schur.apply_dagger(again, even);
     schur.apply(even, again);
     keep(even);

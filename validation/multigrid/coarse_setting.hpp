@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What tests of coarse lattices share: null vectors from random fields, and distances.
+/// Functions that tests of coarse lattices share: null vectors from random fields, and distances.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace plaquette::validation {
 
-/// Fills what is about to be written, so that a number that is left out shows.
+/// Fills an output, so that a number that is left out shows.
 template <class T>
 void poison(cpu::coarse_field<T>& x) {
   for (std::int64_t s = 0; s < x.sites(); ++s)
@@ -26,7 +26,7 @@ void poison(cpu::coarse_field<T>& x) {
         x.at(s, c)[k] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::quiet_NaN()};
 }
 
-/// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
+/// Returns |a - b| / |b|, the largest of all columns; NaN if a number is.
 template <class Field>
 double distance(const Field& a, const Field& b) {
   Field difference = like(a);
@@ -53,7 +53,7 @@ struct coarse_setting {
   gauge_configuration links;
   fermion_action action;
   cpu::wilson_clover<double> fine;
-  cpu::field<double> seeds;  ///< what the null vectors were made of
+  cpu::field<double> seeds;  ///< the fields that the null vectors were made of
   null_space vectors;
   coarse_matrices numbers;
   cpu::transfer<double> p;

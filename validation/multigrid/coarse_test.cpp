@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The identities that make a coarse lattice: P^+ P = 1, P P^+ v = v, Mhat = P^+ M P, gamma_5 Mhat gamma_5 = Mhat^+,
-/// and those of its red-black complement.
+/// and the identities of its red-black complement.
 #include "validation/multigrid/coarse_setting.hpp"
 #include "validation/support/actions.hpp"
 #include "validation/support/dense_dirac.hpp"
@@ -219,7 +219,7 @@ TEST(CoarseOperator, IsTheDenseMatrixBetweenDenseProlongations) {
     }
 }
 
-/// M of domains by themselves: the dense matrix without what couples sites of different ones.
+/// M of domains by themselves: the dense matrix without couplings of sites of different ones.
 TEST(Domains, AreTheOperatorWithoutHopsBetweenThem) {
   const cpu::context ctx(lattice_geometry({4, 4, 4, 2}), communicator());
   const extents shape{2, 1, 2, 1};

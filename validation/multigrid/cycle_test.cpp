@@ -15,7 +15,7 @@ namespace {
 
 using cpu_multigrid = multigrid<cpu::multigrid_library>;
 
-/// What a solve of M x = b with the cycle as preconditioner leaves.
+/// The result of a solve of M x = b with the cycle as preconditioner.
 struct solved {
   solve_report report;
   double distance_to_b;  ///< |b - M x| / |b|, the largest of all columns
@@ -211,7 +211,7 @@ TEST(Multigrid, OfEveryKindSolves) {
       }
 }
 
-/// A library whose random vectors are partly those of others: the third is the first, the last is -3 times the second.
+/// A library whose random vectors depend on each other: the third is the first, the last is -3 times the second.
 struct repeating_library : cpu::multigrid_library {
   using cpu::multigrid_library::multigrid_library;
   explicit repeating_library(const cpu::multigrid_library& honest) : cpu::multigrid_library(honest) {}
@@ -247,8 +247,8 @@ TEST(Multigrid, DropsNullVectorsThatAddNothing) {
   EXPECT_NEAR(iterations_with(mg, *system.links, system.action, 1), expected, 3);
 }
 
-/// Vectors become alike by refinement. Those of all stages, and one refinement less, save a fifth of the iterations:
-/// measured 15 and 12; 15 where that refinement is left out alone. At a very light mass, with a coarse lattice that is
+/// Vectors become alike by refinement. Vectors of all stages, and one refinement less, save a fifth of the iterations:
+/// measured 15 and 12; 15 if only that refinement is left out. At a very light mass, with a coarse lattice that is
 /// solved.
 TEST(Multigrid, TakesFewerIterationsWithNullVectorsOfAllStages) {
   const small_system system;
@@ -409,7 +409,7 @@ TEST(MultigridOfTwelveVectors, WithADamagedOneTakesLongerAndIsNeverWrong) {
   EXPECT_GT(lost, before);
   EXPECT_GT(mixed, before);
   EXPECT_GE(exponent, before);
-  // What is no number is no solution, and is not called one.
+  // A NaN is no solution, and is not called one.
   const solved none =
       solve(damaged(good, [](null_space& v) { v.numbers[99].im = std::numeric_limits<float>::quiet_NaN(); }),
             *system.links, action, b, 1e-8, 20);

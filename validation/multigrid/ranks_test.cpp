@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Coarse lattices on several ranks are those of one rank: the same operator, the same iterations.
+/// Coarse lattices on several ranks against one rank: the same operator, the same iterations.
 #include <algorithm>
 #include <ranges>
 
@@ -113,7 +113,7 @@ TEST(WholeLatticesOnRanks, HaveTheBitsOfOneRank) {
   EXPECT_GE(compared, 1);
 }
 
-/// What a setup and a solve came to.
+/// The result of a setup and a solve.
 struct outcome {
   int iterations;
   multigrid_setup_report setup;

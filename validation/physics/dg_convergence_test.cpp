@@ -119,7 +119,7 @@ TEST(DgConvergence, CentralFluxKeepsEnergyUpToTime) {
     solver->advance(static_cast<std::int64_t>(std::round(1.0 / dt)), dt);
     return 1.0 - solver->energy()[0] / before;
   };
-  // |R(iy)|^2 = 1 - y^6 / 257: what is lost goes with dt^5.
+  // |R(iy)|^2 = 1 - y^6 / 257: the loss goes with dt^5.
   EXPECT_GT(lost(0.4), 0.0);
   EXPECT_NEAR(std::log2(lost(0.4) / lost(0.2)), 5.0, 0.4);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Heat bath and over-relaxation of the backend under test: what is known of the ensembles that they make.
+/// Heat bath and over-relaxation of the backend under test: known properties of the ensembles that they make.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -110,8 +110,8 @@ TEST(HeatBath, LongPlaquetteAtBeta6_2IsThePublishedOne) {
 }
 
 TEST(HeatBath, PlaquetteAtBeta6IsThePublishedOne) {
-  // 0.59368: G. Boyd et al., Nucl. Phys. B469 (1996) 419, hep-lat/9602007. Their last digit is allowed, and what a box
-  // of 10^4 (0.9 fm) adds: less than 3e-3 / 2.5^4, as above.
+  // 0.59368: G. Boyd et al., Nucl. Phys. B469 (1996) 419, hep-lat/9602007. The bound is their last digit, and the
+  // effect of a box of 10^4 (0.9 fm): less than 3e-3 / 2.5^4, as above.
   expect_agreement(mean_plaquette({10, 10, 10, 10}, {6.0}, {1, 4}, 30, 64, 5), 0.59368, 1e-5 + 8e-5, "beta 6.0");
 }
 
@@ -184,9 +184,9 @@ TEST(HeatBath, SchwingerDysonEquationsHold) {
   }
 }
 
-/// To lowest order in 1/beta the action is that of 8 free photons. A momentum has two transverse modes, of action
-/// proportional to k^2 / xi + xi p_t^2 (k^2 = sum of 4 sin^2(p_i / 2), p_t^2 alike), which the spatial planes and those
-/// with time share in that ratio. It has one electric mode of the planes with time alone; each has 1/2.
+/// To lowest order in 1/beta the action describes 8 free photons. A momentum has two transverse modes, of action
+/// proportional to k^2 / xi + xi p_t^2 (k^2 = sum of 4 sin^2(p_i / 2), p_t^2 alike). The spatial planes and the planes
+/// with time share it in that ratio. It has one electric mode of the planes with time alone; each has 1/2.
 struct lowest_order {
   double spatial, temporal;  ///< 1 - plaquette
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers of mixed precision on a thermalised configuration (beta = 6.0, 6x6x6x12) near the critical quark mass. What
-/// each pair of precisions reaches, by an operator that had no part in it, and in how many iterations.
+/// Solvers of mixed precision on a thermalised configuration (beta = 6.0, 6x6x6x12) near the critical quark mass. The
+/// residual that each pair of precisions reaches, by an operator that had no part in it, and the iterations.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,8 +29,8 @@ std::string data_file(const std::string& name) {
   return std::string(elsewhere != nullptr ? elsewhere : PLAQUETTE_DATA_DIR) + "/" + name;
 }
 
-/// The clover action at kappa = 0.13477; that of a massless quark on large lattices is 0.1352. Under a sanitizer a
-/// heavy quark, at kappa = 0.125, so that solves end in time; what is said of light quarks does not hold then.
+/// The clover action at kappa = 0.13477; a massless quark on large lattices has kappa 0.1352. Under a sanitizer a heavy
+/// quark, at kappa = 0.125, so that solves end in time; statements on light quarks do not hold then.
 struct light_quark {
   lattice_geometry geometry{{6, 6, 6, 12}};
   communicator comm;
@@ -135,7 +135,7 @@ TYPED_TEST(DoubleWithInner, MeetsItsToleranceTrulyOrTheFloor) {
 
 TEST(DoubleHalf, TakesFewIterationsMoreThanUniformDoubleAndDefectCorrectionVisiblyMore) {
   // Measured: cgnr 1.11, cgne 1.05 times the iterations of uniform double, and 1.24 and 1.17 times with defect
-  // correction. BiCGstab is what reacts most to rounding of its vectors: 1.10 with single inside, 1.29 with half.
+  // correction. BiCGstab reacts most to rounding of its vectors: 1.10 with single inside, 1.29 with half.
   const light_quark& system = light_quark::on_the_configuration();
   const random_batch<double> b(system.ctx, under_sanitizer() ? 1 : 6, 17);
   auto x = like(b.packed);
@@ -278,8 +278,8 @@ TEST(MultishiftCg, SolvesTheNormalEquationsOfALightQuarkForEveryShift) {
   }
 }
 
-/// The single-precision Schur operator, which once changes a number of what it is applied to: a flipped bit in the
-/// memory of the solver, the fifth of the exponent.
+/// The single-precision Schur operator, which once changes a number of its input: a flipped bit in the memory of the
+/// solver, the fifth of the exponent.
 class struck_operator {
  public:
   struck_operator(const backend::schur_wilson_clover<float>& schur, int at) : schur_(schur), left_(at) {}
@@ -309,7 +309,7 @@ TEST(DoubleSingle, RepairsAFlippedBitOfTheInnerResidual) {
   const random_batch<double> b(system.ctx, 1, 57);
   auto x = like(b.packed);
   for (const auto solver : {solver_kind::bicgstab, solver_kind::cgnr}) {
-    // what A s of bicgstab and A^+ r of cgnr are made from: the iterated residual
+    // the input of A s of bicgstab and of A^+ r of cgnr: the iterated residual
     const struck_operator struck(inner_schur, 62);
     zero(x);
     const auto report =

@@ -161,7 +161,7 @@ TEST_P(propagators_of_other_programs, tmlqcd_columns_solve_our_system_and_give_o
     }
   const auto expected = document["tmlqcd_wilson_propagator"]["pion_sum|S|^2"]["0.150"].get<std::vector<double>>();
   expect_relatively_equal(pion_correlator(columns), expected, 1e-12);
-  // 2 |M^-1| |r| with |M^-1| = 1.99 and the residual |r| <= 6e-8 found above, where it is spread like S itself.
+  // 2 |M^-1| |r| with |M^-1| = 1.99 and the residual |r| <= 6e-8 found above, if it is spread like S itself.
   expect_relatively_equal(pion_correlator(solve_point(links, action, {0, 0, 0, 0})), expected, 2.5e-7);
 }
 

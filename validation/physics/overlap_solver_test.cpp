@@ -57,7 +57,7 @@ struct memory_of_host final : search_memory<State> {
   static spinor_configuration some_links_shape() { return spinor_configuration(lattice_geometry({2, 2, 2, 4})); }
 };
 
-/// The sign function of some modes, where low precision does what it may at an accuracy.
+/// The sign function of some modes, with low precision as far as the accuracy allows.
 sign_handle calibrated(overlap_solver& solver, const kernel_modes& modes, double delta) {
   const sign_handle sign = solver.sign(modes);
   const vectors_handle x = solver.random_vectors(2);
@@ -103,7 +103,7 @@ TEST(OverlapSolver, solutions_scale_with_their_sources) {
         to.at_site(site) = factor * to.at_site(site);
     });
   };
-  // One of each chirality; the change of basis has rounded what is imported.
+  // One of each chirality; the change of basis has rounded imported fields.
   const vectors_handle b = times(solver->columns(solver->sources({}), 5, 2), 1.0);
   const std::vector<double> masses{0.1, 0.4};
   overlap_solve_rule coarse{.tolerance = 1e-7};
@@ -242,7 +242,7 @@ TEST(OverlapSolver, begins_later_columns_with_directions_of_the_first) {
   };
   ASSERT_EQ(leading_columns(4), 1);
   const double others = of_others(10, {});
-  EXPECT_LE(others, 0.9 * of_others(0, {}));  // 81 for 100: partners do part of what these do
+  EXPECT_LE(others, 0.9 * of_others(0, {}));  // 81 for 100: partners do a part of the modes' work
   // Modes of D stay among the first directions.
   EXPECT_LE(of_others(6, solver->lowest_overlap_modes(sign, {.modes = 2, .tolerance = 1e-4})), others);
 }

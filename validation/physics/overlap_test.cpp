@@ -197,7 +197,7 @@ struct flux_numbers {
   double lowest, highest;
   int index, zero_modes;
   double next;         ///< |lambda| of D
-  double trace = 0.0;  ///< of the propagator at a point, of mass 0.1; 0 where it is not known
+  double trace = 0.0;  ///< of the propagator at a point, of mass 0.1; 0 if it is not known
 };
 class FluxField : public testing::TestWithParam<flux_numbers> {};
 
@@ -401,7 +401,7 @@ TEST(ThickRestart, takes_fewer_vectors_in_later_cycles) {
   };
   thick_restart_lanczos<Field>(basis, sizes, {}, apply, decide, field.random());
   EXPECT_EQ(after_cycle, (std::vector<int>{20, 24, 28}));
-  sizes.later = 7;  // no room for a block in addition to what is kept
+  sizes.later = 7;  // no room for a block in addition to the kept vectors
   EXPECT_THROW(thick_restart_lanczos<Field>(basis, sizes, {}, apply, decide, field.random()), input_error);
 }
 
@@ -561,7 +561,7 @@ TEST(ThickRestart, bounds_the_part_of_the_start_that_a_mode_it_has_not_shown_may
         },
         field.random(), nullptr, &share);
     EXPECT_TRUE(is_shown) << part;
-    EXPECT_GE(bound, 0.5 * part);  // as long as it is not shown it may have what it has
+    EXPECT_GE(bound, 0.5 * part);  // unless it is shown it may have any value
     EXPECT_LE(bound, 1e4 * part);
   }
 }
@@ -624,7 +624,7 @@ TEST(SignFunction, takes_high_orders_in_low_precision_as_long_as_the_error_stays
     field.kernel.count() = {};
     sign.near_modes().apply(y, x, 1e-9);  // for modes of D, where roundings are larger than on random vectors
     EXPECT_GE(field.kernel.count().as_double, (precision == sign_precision::mixed ? 1.05 : 1.0) * in_double);
-    // Roundings of what lies along the modes would be hundreds of times larger.
+    // Roundings of components along the modes would be hundreds of times larger.
     const Field v = view(modes.vectors, 0, 4);
     Field error = like(v);
     sign.apply(error, v, 1e-9);
@@ -739,7 +739,7 @@ TEST(ModesOfD, are_those_of_the_dense_matrix_in_both_chiralities) {
         const auto& squares = found.of(chi).eigenvalues;
         ASSERT_GE(squares.size(), 5u - (chi == chirality ? 0u : 5u));
         for (std::size_t i = 0; i < squares.size(); ++i) EXPECT_NEAR(squares[i], expected[i], 1e-9);
-        // Partners are as good as what they were made of.
+        // Partners are as good as the modes that they were made of.
         Field product = like(found.of(chi).vectors);
         if (product.columns() == 0) continue;
         chiral_square<sign_of_library>(sign, chi).apply(product, found.of(chi).vectors, 1e-13);
@@ -806,7 +806,7 @@ TEST(ModesOfD, of_a_periodic_free_field_are_zero_in_both_chiralities) {
   }
 }
 
-// What an e of half the expected one needs is a sign function of some 1e-3, for less than 0.6 of what 1e-5 takes.
+// An e of half the expected one needs a sign function of some 1e-3, at less than 0.6 of the cost of 1e-5.
 TEST(ModesOfD, that_are_zero_are_sought_with_a_cheap_sign_function) {
   using InnerField = sign_of_library::InnerField;
   overlap_case field(flux_links({1, 1}, abelian_embedding::su3), false);
@@ -1033,9 +1033,10 @@ TEST(Propagators, by_the_preconditioned_scheme_are_those_of_the_dense_matrix_wha
     }
     return report.work.directions;
   };
-  // Each column alone: a common space does part of what modes do.
+  // Each column alone: a common space does a part of the modes' work.
   const double plain = directions(none, {.batch = 1});
-  // Modes whose residuals are 1e4 times the tolerance help as they are: 18 for 20. Partners do part of what modes do.
+  // Modes whose residuals are 1e4 times the tolerance help as they are: 18 for 20. Partners do a part of the modes'
+  // work.
   EXPECT_LE(directions(of_d, {.batch = 1}), 0.95 * plain);
   EXPECT_LE(directions(none, {.inner_steps = 8, .batch = 1}),  // which have no partners
             0.85 * directions(none, {.batch = 1}, without_partners));

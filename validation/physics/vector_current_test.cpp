@@ -65,7 +65,7 @@ TEST_P(vector_current_of, a_solved_propagator_is_conserved_away_from_the_sources
   ASSERT_TRUE(psi.residual <= 1e-11 && chi.residual <= 1e-11) << psi.residual << " " << chi.residual;
   const current j = vector_current(chi.x, psi.x, links, action());
 
-  // What is left of b - M psi and of a - M^+ chi, and of the rounding of eight terms.
+  // The remainders of b - M psi and of a - M^+ chi, and the rounding of eight terms.
   const double allowed =
       (chi.residual + 10 * op().rounding) * norm(psi.x) + (psi.residual + 10 * op().rounding) * norm(chi.x);
   double largest_current = 0.0;

@@ -28,7 +28,7 @@ inline gpu::context part_of(const extents& lattice, const extents& grid,
   return {lattice_geometry(lattice, grid, world.rank()), world, device_of_rank(), nullptr, options};
 }
 
-/// Returns those that can be had here: two wherever ranks share a host, on GPUs maybe more.
+/// Returns the policies that can be had here: two wherever ranks share a host, on GPUs maybe more.
 inline const std::vector<gpu::halo_policy>& policies() {
   static const std::vector<gpu::halo_policy> found = [] {
     const auto world = communicator::world();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the sums that the device makes together with a result have to be.
+/// Checks of the sums that the device makes together with a result.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ inline constexpr bool has_textbook = false;
 
 using namespace plaquette::gpu;
 
-/// Threads are those of the host build's loops; to a device it is all one.
+/// Threads serve the host build's loops; to a device it is all one.
 inline context context_with_threads(const lattice_geometry& geometry, const communicator& comm, int threads) {
   omp_set_num_threads(threads);
   return context(geometry, comm);

@@ -5,9 +5,9 @@
 /// Nothing is computed when it is called. Each operation becomes a task that knows which storage it reads and writes;
 /// tasks run in a random order that honours these dependences. Some of them run at any later call, the last of them
 /// when the host reads a number that depends on them. New storage holds NaN, and so do the columns that a compaction
-/// frees. Every read of the host is recorded with what had been queued by then. Fields are dense vectors, a few
-/// numbers a column, in double or rounded to float or half. Sums run in one order, column by column, so that a column's
-/// bits do not depend on its neighbours.
+/// frees. Every read of the host is recorded with the number of operations queued by then. Fields are dense vectors, a
+/// few numbers a column, in double or rounded to float or half. Sums run in one order, column by column, so that a
+/// column's bits do not depend on its neighbours.
 #pragma once
 
 #include <algorithm>
@@ -560,7 +560,7 @@ class failing_operator {
   int column_;
 };
 
-/// Where a bit flips: in what an operator is applied to, or in what it gives.
+/// Where a bit flips: in the input of an operator, or in its result.
 enum class flip_in { input, result };
 
 /// Another operator that once alters a number, in the first column: a bit flip in the machine.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The main of tests that run on several ranks: `--ranks=N` says how many there must be, so that a test which finds one
-/// rank where it was given four fails instead of passing. Tests of GPUs (PLAQUETTE_TEST_NEEDS_GPU) return 77 where
-/// there are fewer than ranks, which CTest shows as skipped, or fail where GPUs are required.
+/// rank instead of four fails instead of passing. Tests of GPUs (PLAQUETTE_TEST_NEEDS_GPU) return 77 if there are fewer
+/// than ranks, which CTest shows as skipped, or fail if GPUs are required.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     listeners.Append(new failures_only);
   }
   double failed = RUN_ALL_TESTS();
-  // CTest would count what was skipped as passed: what cannot run here is left out by its name (CMakeLists.txt).
+  // CTest would count skipped tests as passed: tests that cannot run here are left out by name (CMakeLists.txt).
   if (const int skipped = testing::UnitTest::GetInstance()->skipped_test_count(); skipped > 0) {
     std::fprintf(stderr, "%d tests were skipped; leave them out with a filter\n", skipped);
     failed = 1.0;

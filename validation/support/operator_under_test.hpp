@@ -28,7 +28,7 @@ struct operator_under_test {
   double rounding;
   /// \param links  with ghosts filled
   std::function<dirac_operator(const gauge_configuration& links, const fermion_action& action)> make;
-  /// True where a Krylov solver in double reaches 1e-12 with this operator.
+  /// True if a Krylov solver in double reaches 1e-12 with this operator.
   bool double_precision() const { return rounding < 1e-12; }
 };
 
@@ -50,9 +50,9 @@ inline operator_under_test textbook_operator() {
           }};
 }
 
-/// What takes the place of epsilon. In half precision, the step of the numbers of a site, of which the largest is
+/// Takes the place of epsilon. In half precision, the step of the numbers of a site, of which the largest is
 /// 32767. Rounded to half a step, 24 normal deviates, whose largest is about half of their norm, are off by about 0.7
-/// steps' worth of 1/32767. So are the links, and the hops and |M| make 8 of each; what comes out is rounded once more.
+/// steps' worth of 1/32767. So are the links, and the hops and |M| make 8 of each; the result is rounded once more.
 template <class T>
 inline constexpr double roundoff_of = std::numeric_limits<T>::epsilon();
 template <>
@@ -87,7 +87,7 @@ inline std::vector<operator_under_test> operators_under_test() {
   return list;
 }
 
-/// Returns those that a solver in double can work with.
+/// Returns the operators that a solver in double can work with.
 inline std::vector<operator_under_test> double_precision_operators() {
   std::vector<operator_under_test> list;
   for (const operator_under_test& op : operators_under_test())

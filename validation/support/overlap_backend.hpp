@@ -40,8 +40,8 @@ inline spinor_configuration chirality_of(const spinor_configuration& psi, int si
   return result;
 }
 
-/// Returns the columns [1, 1 + N) of a field with two more, so that strides are not what the number of columns would
-/// make them; all else is NaN.
+/// Returns the columns [1, 1 + N) of a field with two more, so that strides do not follow from the number of columns;
+/// all else is NaN.
 template <class T>
 backend::field<T> inner_columns(const backend::context& ctx, int columns) {
   backend::field<T> storage(ctx, {spins, colours, site_subset::full, columns + 2});
@@ -49,8 +49,8 @@ backend::field<T> inner_columns(const backend::context& ctx, int columns) {
   return view(storage, 1, columns);
 }
 
-/// Random columns of this kind, and the same as canonical fields. (Those are what the field holds, to a few roundings
-/// of double.)
+/// Random columns of this kind, and the same as canonical fields. (The canonical ones agree with the field, to a few
+/// roundings of double.)
 template <class T>
 struct stored_columns {
   backend::field<T> packed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What tests of production fields and operators share, those of the CPU or of the backend under test.
+/// Functions that tests of production fields and operators share, of the CPU or of the backend under test.
 #pragma once
 
 #include <cmath>
@@ -50,7 +50,7 @@ struct random_batch {
   }
 };
 
-/// Returns |a - b| / |b| over all ranks; sites of one parity only where `only` is 0 or 1. NaN where a field holds one.
+/// Returns |a - b| / |b| over all ranks; sites of one parity only if `only` is 0 or 1. NaN if a field holds one.
 inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b, const communicator& comm,
                                 int only = -1) {
   double sums[2] = {0.0, 0.0};

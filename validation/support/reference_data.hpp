@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The reference data: results of other programs, in a folder next to the checkout. Tests that use it are skipped, and
-/// say so, where it is absent. The environment variable PLAQUETTE_REFERENCE_DIR overrules the path that was configured.
+/// say so, if it is absent. The environment variable PLAQUETTE_REFERENCE_DIR overrules the path that was configured.
 #pragma once
 
 #include <gtest/gtest.h>

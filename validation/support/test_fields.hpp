@@ -94,7 +94,7 @@ inline spinor_configuration sum(spinor_configuration a, complex<double> f, const
   return a;
 }
 
-/// Returns |a - b| / |b|; NaN where a field holds one.
+/// Returns |a - b| / |b|; NaN if a field holds one.
 inline double relative_distance(const spinor_configuration& a, const spinor_configuration& b) {
   return norm(sum(a, {-1.0, 0.0}, b)) / norm(b);
 }

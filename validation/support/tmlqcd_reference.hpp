@@ -88,7 +88,7 @@ class tmlqcd_reference : public reference_data {
     return all;
   }
 
-  /// Expects every component of a force to be minus that of a file, dS / domega_a.
+  /// Expects every component of a force to be minus the component in a file, dS / domega_a.
   void expect_force(const gauge_configuration& force, const std::string& name) const {
     const std::vector<double> numbers = read_numbers(path("hmc/" + name));
     ASSERT_EQ(numbers.size(), 256U * 4 * 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the command line takes, and above all what it refuses.
+/// The words that the command line takes, and above all the words that it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Every check of the mixed-precision-solver, seen to fail: each test breaks what a check looks at.
+/// Every check of the mixed-precision-solver, seen to fail: each test breaks the object of a check.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -346,7 +346,7 @@ TEST(SinglePrecision, IsHeldToItsFloorAndNoMore) {
   EXPECT_FALSE(single.passes(columns, single.options.shared.action));
 }
 
-/// A solver whose recurrence claims more than its solution holds, until it is told what the true residual must meet.
+/// A solver whose recurrence claims more than its solution holds, until it is told the tolerance of the true residual.
 class drifting_solver final : public propagator_solver {
  public:
   explicit drifting_solver(propagator_solver& sound) : sound_(sound) {}
@@ -423,7 +423,7 @@ TEST(Solve, IsTimedFromASourceOfItsOwnAndDrawnTimedSolutionsAreJudged) {
   options.repeat = 2;
   drifting_solver solver(*problem().solver);
   const propagator_result sound = solved_by(solver, options);
-  EXPECT_GT(sound.timed_residuals.size(), problem().result.results.size());  // those of one solve, one of the other
+  EXPECT_GT(sound.timed_residuals.size(), problem().result.results.size());  // columns of one solve, one of the other
   EXPECT_TRUE(passes(sound));
   EXPECT_LE(sound.norms_apart, 1e-14);
   drifting_solver late(*problem().solver);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the solver says that it needs of a GPU, and the batches that it makes of right-hand sides that do not fit.
+/// The memory that the solver needs of a GPU, and the batches that it makes of right-hand sides that do not fit.
 #include <gtest/gtest.h>
 
 #include "miniapps/mixed-precision-solver/work_estimate.hpp"
@@ -25,7 +25,7 @@ double gpu_bytes(const solver_options& options, const lattice_geometry& geometry
 
 TEST(WorkEstimate, FitsTheLongLatticeIntoOneH200) {
   const lattice_geometry geometry({32, 32, 32, 256});
-  constexpr double h200 = 139.0 * 0x1p30;  // of 139.8 GiB, what a program finds free
+  constexpr double h200 = 139.0 * 0x1p30;  // of 139.8 GiB, the memory that a program finds free
   EXPECT_EQ(batch_that_fits(options_in(precision::double_, precision::half), geometry, h200), 6);
   EXPECT_EQ(batch_that_fits(options_in(precision::single, precision::half), geometry, h200), 12);
 }

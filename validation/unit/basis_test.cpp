@@ -17,7 +17,7 @@ using backend::field;
 using matrix = std::vector<complex<double>>;
 
 const std::vector<extents> lattices = {{2, 2, 2, 2}, {4, 6, 2, 4}};
-/// Columns of the basis and of what it is multiplied with.
+/// Columns of the basis and of the other factor.
 constexpr std::pair<int, int> sizes[] = {{1, 1}, {3, 12}, {12, 3}, {5, 1}, {137, 13}, {1, 20}, {70, 70}};
 
 /// The error allowed to a sum of products, in units of its terms. The products of a site are summed in groups in the
@@ -37,7 +37,7 @@ matrix random_matrix(int rows, int columns, std::uint64_t seed) {
 
 double magnitude(const complex<double>& z) { return std::sqrt(norm2(z)); }
 
-/// start + factor V C by plain loops; and the sum of the sizes of what is added.
+/// start + factor V C by plain loops; and the sum of the sizes of the added terms.
 std::pair<spinor_configuration, double> expected_sum(const spinor_configuration* start, double factor,
                                                      const std::vector<spinor_configuration>& v, const matrix& c,
                                                      std::size_t column) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums over bits: what was judged is what is used.
+/// Sums over bits: the judged fields are the ones that are used.
 #include <gtest/gtest.h>
 
 #include <cmath>

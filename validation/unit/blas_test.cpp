@@ -42,11 +42,11 @@ std::vector<complex<double>> numbers_of(const field<T>& x, int column) {
   return numbers;
 }
 
-/// How far a site may be from what it was after it went through a field. A field holds it in another spin basis, its
+/// How far a site may be from its value before it went through a field. A field holds it in another spin basis, its
 /// numbers up to sqrt 2 larger and each rounded. On the way back two of these errors add up with factors 1/sqrt 2:
-/// twice the rounding of the largest number of the site (in 16 bits half a step, and 1% for rounding the scale and the
-/// product to float). Each rotation, in double, is an addition and a product with a rounded factor, so that 3 + 6
-/// roundings of 2^-53 come on top.
+/// twice the rounding of the largest number of the site. In 16 bits that is half a step, and 1% for rounding the scale
+/// and the product to float. Each rotation, in double, is an addition and a product with a rounded factor, so that 3 +
+/// 6 roundings of 2^-53 come on top.
 template <class T>
 double way_and_back(const spinor<double>& psi) {
   double largest = 0.0;

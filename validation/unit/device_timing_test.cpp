@@ -23,7 +23,7 @@ device_facts made_up_facts() {
   return facts;
 }
 
-/// Each application takes so long by its clock, and no time at all by that of the host.
+/// Each application takes this time by its clock, and no time at all by the host's.
 class made_up_device final : public library {
  public:
   explicit made_up_device(double free = 0.0)

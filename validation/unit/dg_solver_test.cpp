@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The textbook of nodal DG against what is known of the scheme, and the production CPU solver against the textbook.
+/// The textbook of nodal DG against known properties of the scheme, and the production CPU solver against the textbook.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -116,8 +116,8 @@ TEST(DgTextbook, ExactForPolynomialsOfItsOrder) {
   }
 }
 
-/// Energy changes by what the jumps take: -alpha / (Z- + Z+) ([first]^2 + Z- Z+ [second]^2) on inner faces, of p and
-/// n.u, or of n x E and n x H; on walls -alpha Z (n.u)^2, -alpha |n x E|^2 / Z.
+/// Energy changes by the loss at jumps: -alpha / (Z- + Z+) ([first]^2 + Z- Z+ [second]^2) on inner faces, of p and n.u,
+/// or of n x E and n x H; on walls -alpha Z (n.u)^2, -alpha |n x E|^2 / Z.
 TEST(DgTextbook, EnergyChangesByWhatJumpsTake) {
   for (setting s : systems())
     for (const double alpha : {0.0, 1.0, 0.4})
@@ -221,7 +221,7 @@ TEST(DgTextbook, EnergyRateIsThatOfTheRightHandSide) {
 }
 
 TEST(DgTextbook, DirectionsOfAllFieldsAndReflectionsAgreeWithThePlaneWave) {
-  // A plane wave through sides that let it in stays what it is, to the error of interpolation.
+  // A plane wave through sides that let it in does not change, to the error of interpolation.
   for (setting s : systems()) {
     s.order = 8;
     s.open = true;

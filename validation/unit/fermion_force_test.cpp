@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Forces of quarks against differences of the action, with the textbook's operator where there is one.
+/// Forces of quarks against differences of the action, with the textbook's operator if there is one.
 #include "cpu_ref/dirac/fermion_force.hpp"
 
 #include <gtest/gtest.h>

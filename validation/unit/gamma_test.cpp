@@ -59,7 +59,7 @@ void expect_projection() {
       found[pair.lower[0]] = add_reconstructed<mu, sign, 0>(complex<double>{}, found[0]);
       found[pair.lower[1]] = add_reconstructed<mu, sign, 1>(complex<double>{}, found[1]);
     }
-    // Two rotations of numbers up to 2, each of two roundings and that of its factor.
+    // Two rotations of numbers up to 2, each of two roundings and the rounding of its factor.
     for (int i = 0; i < spins; ++i)
       EXPECT_TRUE(std::sqrt(norm2(found[i] - expected[i])) <= 12 * 0x1p-53) << mu << ' ' << sign << ' ' << column;
   }

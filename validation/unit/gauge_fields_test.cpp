@@ -71,8 +71,8 @@ TEST(Plaquette, IsNaNWhereOneLinkIs) {
   EXPECT_TRUE(std::isnan(distance_from_su3(links, alone)));
 }
 
-/// Fields whose ghosts were never filled, and those with a link that was changed after they were: of either face, and a
-/// ghost itself.
+/// Fields whose ghosts were never filled, and fields with a link that was changed after they were: of either face, and
+/// a ghost itself.
 std::vector<gauge_configuration> with_wrong_ghosts(const lattice_geometry& geometry) {
   const auto good = random_configuration(geometry, 9, alone);
   std::vector<gauge_configuration> wrong{gauge_configuration(geometry), good, good, good};
@@ -162,9 +162,9 @@ TEST(GaugeFields, WeakFieldWithoutNoiseIsTheUnitField) {
 
 TEST(GaugeFields, WeakFieldDistanceFromOneGrowsWithTheNoise) {
   const lattice_geometry geometry({8, 8, 8, 8});
-  // To lowest order in the noise e, Gram-Schmidt leaves of a row its own imaginary part (variance e^2) and all of what
-  // is above the diagonal (2 e^2). So 1 - Re tr U / 3 is half of the sum of squares of the anti-Hermitian part over 3.
-  // Rows 1 and 2: three complex numbers above the diagonal, twice (the other half by unitarity): 2 * 3 * 2 e^2;
+  // To lowest order in the noise e, Gram-Schmidt leaves of a row its own imaginary part (variance e^2) and the whole
+  // part above the diagonal (2 e^2). So 1 - Re tr U / 3 is half of the sum of squares of the anti-Hermitian part over
+  // 3. Rows 1 and 2: three complex numbers above the diagonal, twice (the other half by unitarity): 2 * 3 * 2 e^2;
   // diagonal phases a, b and -(a + b): 4 e^2. (12 + 4) e^2 / 2 / 3 = 8 e^2 / 3.
   for (double noise : {1e-3, 1e-2}) {
     const double distance = 1.0 - link_trace(weak_field_configuration(geometry, noise, 3, alone), alone);

@@ -160,7 +160,7 @@ TEST(GaugeFixing, OfATransformedUnitFieldGivesItBack) {
     EXPECT_GT(before.theta, 0.1);
     const auto fixed = gauge_fixed(links, condition, {1e-20, 2000, 1.7}, alone);
     EXPECT_TRUE(fixed.converged) << fixed.sweeps << " " << fixed.quality.theta;
-    // 1 - functional is of second order in what is left, as theta is.
+    // 1 - functional is of second order in the remaining gradient, as theta is.
     EXPECT_NEAR(fixed.quality.functional, 1.0, 1e-14);
     EXPECT_NEAR(average_plaquette(fixed.links, alone), 1.0, 1e-14);
     EXPECT_LE(largest_difference(fixed.links, transformed(links, fixed.g, alone)), 0.0);
@@ -192,8 +192,7 @@ TEST(GaugeFixing, FindsAMaximumOfTheFunctional) {
   }
 }
 
-/// The linear response to links U_y = diag(exp(i a), exp(-i a), 1), a = A cos(p x) with no p_y: what a is multiplied
-/// by.
+/// The linear response to links U_y = diag(exp(i a), exp(-i a), 1), a = A cos(p x) with no p_y: the factor of a.
 double response(const std::array<int, 4>& n, const lattice_geometry& geometry, auto&& smear) {
   constexpr double amplitude = 1e-5;
   auto links = unit_configuration(geometry);

@@ -196,8 +196,8 @@ TEST(Exponential, ShowsANaN) {
   EXPECT_TRUE(std::isnan(exponential(a)(0, 0).re));
 }
 
-/// What a processor that lacks the instruction calls, and what another uses, have the same bits: a sum that is
-/// contracted, or is not, has others.
+/// The function for a processor that lacks the instruction, and the instruction of another, have the same bits: a sum
+/// that is contracted, or is not, has others.
 TEST(Exponential, HasTheBitsOfFusedSumsOnly) {
   const gauge_momenta momenta = random_momenta(lattice_geometry({2, 2, 2, 4}), 8);
   auto links = random_configuration(momenta.geometry(), 9, alone);

@@ -221,7 +221,7 @@ TEST(tuner, a_first_measurement_is_announced_once) {
 }
 
 TEST(tuner, one_lucky_sample_does_not_decide) {
-  // Candidate 1 is measured fast once, and slow ever after: the median is what counts.
+  // Candidate 1 is measured fast once, and slow ever after: the median counts.
   auto options = made_up_device({}).options(tuning_mode::on);
   double time = 0.0;
   options.clock = [&time] { return time; };
@@ -283,9 +283,9 @@ TEST(tuner, a_trial_may_tune_what_it_needs_itself) {
   });
   EXPECT_EQ(choice, 0);
   EXPECT_EQ(t.used().size(), 2U);
-  // Time of the inner measurement is within that of the outer one, and is not counted twice.
+  // Time of the inner measurement is within the time of the outer one, and is not counted twice.
   EXPECT_LE(t.seconds_spent(), device.time - 100.0 + 1e-9);
-  // Nor is that of trials for other ranks part of what is measured.
+  // Nor does the time of trials for other ranks count as measured.
   const double before = t.seconds_spent();
   t.add_seconds_spent(0.5);
   EXPECT_DOUBLE_EQ(t.seconds_spent(), before + 0.5);

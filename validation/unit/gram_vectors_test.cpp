@@ -28,7 +28,7 @@ struct leading {
   Eigen::VectorXd sizes;
 };
 
-/// Those of columns times scales, from columns.
+/// Returns the leading vectors of columns times scales, from columns.
 leading leading_of(const matrix& columns, const std::vector<double>& scales, int kept) {
   const int n = static_cast<int>(columns.cols());
   const auto size = [](int a, int b) { return static_cast<std::size_t>(a) * static_cast<std::size_t>(b); };
@@ -97,13 +97,13 @@ TEST(GramVectors, OfDegenerateColumnsAreThoseThatThereAre) {
   const auto equal = leading_of(u, std::vector<double>(6, 1.0), 6);
   for (int k = 0; k < 6; ++k) EXPECT_NEAR(equal.sizes(k), 1.0, 1e-14);
   EXPECT_TRUE((equal.vectors.adjoint() * equal.vectors - matrix::Identity(6, 6)).norm() <= 1e-13);
-  // Nothing at all, and what is not a number.
+  // Nothing at all, and NaN.
   EXPECT_EQ(leading_of(matrix::Zero(20, 4), std::vector<double>(4, 1.0), 4).sizes.maxCoeff(), 0.0);
   EXPECT_EQ(leading_of(u, std::vector<double>(6, 0.0), 6).sizes.maxCoeff(), 0.0);
   EXPECT_EQ(leading_of(u, std::vector<double>(6, std::nan("")), 6).sizes.maxCoeff(), 0.0);
 }
 
-/// What members of a team share.
+/// The memory that members of a team share.
 struct team_board {
   std::barrier<> barrier;
   std::vector<double> numbers;
@@ -132,7 +132,7 @@ struct board_member {
   }
 };
 
-/// As the threads of a block do it: members agree on what comes next, and none runs ahead.
+/// As the threads of a block do it: members agree on the next step, and none runs ahead.
 TEST(GramVectors, AreTheSameByATeam) {
   constexpr int n = 5, kept = 3, members = 4;
   const matrix a = random_matrix(40, n, 8), products = a.adjoint() * a;
@@ -164,7 +164,7 @@ TEST(GramVectors, AreTheSameByATeam) {
   }
 }
 
-/// Two halves, one after the other, with what is kept of the first, lead to nearly the vectors of all together.
+/// Two halves, one after the other, with the kept vectors of the first, lead to nearly the vectors of all together.
 TEST(GramVectors, OfAPoolThatIsFilledInStagesAreThoseOfAll) {
   // Twelve strong directions with noise: the stages have them in other mixtures.
   const matrix strong = random_matrix(300, 12, 5);

@@ -82,7 +82,7 @@ TYPED_TEST(HermitianWilson, IsGamma5TimesTheTextbookWilsonOperator) {
   this->RecordProperty("worst_share_of_tolerance", std::to_string(worst));
 }
 
-/// The error of the sum is that of its parts, each as large as its bound allows.
+/// The error of the sum is the sum of its parts' errors, each as large as its bound allows.
 TYPED_TEST(HermitianWilson, AddsOneOrTwoFieldsWhichMayBeTheOutput) {
   std::uint64_t seed = 50;
   for (const extents& lattice : lattices) {
@@ -143,7 +143,8 @@ TYPED_TEST(HermitianWilson, IsHermitian) {
   }
 }
 
-/// Twelve columns are each the bits of one: a chain, so that what one application leaves behind is seen by the next.
+/// Twelve columns each have the bits of one: a chain, so that each application sees the state that the one before left
+/// behind.
 TYPED_TEST(HermitianWilson, TreatsColumnsAlike) {
   const lattice_geometry geometry({4, 6, 2, 8});
   const context ctx = backend::context_with_threads(geometry, communicator(), 2);

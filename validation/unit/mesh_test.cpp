@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Meshes: who touches whom, what files of Gmsh say, what is refused.
+/// Meshes: which elements touch, the contents of Gmsh's files, refused files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -613,7 +613,7 @@ TEST(GmshFile, EveryTruncationIsRefused) {
       ASSERT_NE(refusal(whole.substr(0, length)), "accepted") << length;
 }
 
-/// Each part of the making of a mesh asks whether to stop, some times in 6 * 16^3 elements, and ends where told.
+/// Each part of the making of a mesh asks whether to stop, some times in 6 * 16^3 elements, and ends if told.
 TEST(Meshes, stop_in_each_part_of_their_making) {
   const box_shape shape{.cells = {16, 16, 16}, .periodic = {true, false, false}, .shaking = 0.1};
   const simplex_mesh mesh = box_mesh(shape), coarse = box_mesh({.cells = {8, 8, 8}, .periodic = {true, true, true}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What low modes of gamma_5 M say of a configuration. The numbers are those of 8x8x8x16 links at beta 6.0, csw 1.769,
+/// What low modes of gamma_5 M say of a configuration. The numbers come from 8x8x8x16 links at beta 6.0, csw 1.769,
 /// whose critical kappa is 0.1352.
 #include <gtest/gtest.h>
 

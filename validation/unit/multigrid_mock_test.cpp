@@ -267,7 +267,8 @@ TEST(MultigridCycle, SolvesWithAnyWidthInTheSameIterations) {
   }
 }
 
-/// Against the singular values of the dense matrix; and a solver of the rest that does nothing shows what is taken out.
+/// Against the singular values of the dense matrix; and a solver of the rest that does nothing shows the part taken
+/// out.
 TEST(Deflation, TakesOutTheLowestSingularVectors) {
   for (const std::uint64_t seed : {1, 2}) {
     generator g(seed);
@@ -467,7 +468,7 @@ TEST(MultigridCycle, ReadsNullVectorsIn16BitsWhereThatIsWanted) {
   }
 }
 
-/// A solver of the coarse lattice that lives elsewhere, and notes what the device was given to do in between.
+/// A solver of the coarse lattice that lives elsewhere, and notes the device's work in between.
 struct offloaded_solver {
   mock::machine* device;
   matrix m;

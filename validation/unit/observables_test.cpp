@@ -110,7 +110,7 @@ TEST(RhoCorrelator, IsPositiveForAQuarkAtRest) {
   for (const double value : pion_correlator(columns, {})) EXPECT_NEAR(value, 6.0 * 48, 1e-11);
 }
 
-/// What a wave of these momenta is at x, conjugated: the momenta are of x, y, z, t.
+/// Returns the value of a wave of these momenta at x, conjugated: the momenta are of x, y, z, t.
 complex<double> wave(const coordinate& x, const extents& lattice, const std::array<int, 4>& momentum) {
   double angle = 0.0;
   for (int mu = 0; mu < dimensions; ++mu) angle -= 2.0 * std::numbers::pi * momentum[mu] * x[mu] / lattice[mu];

@@ -134,7 +134,7 @@ TYPED_TEST(ProductionOperator, SchurComplementEliminatesOddSites) {
         m->apply(y, x.packed);
         for (const auto kind : {cpu::schur_kind::asymmetric, cpu::schur_kind::symmetric}) {
           const cpu::schur_wilson_clover<TypeParam> schur(m, kind);
-          // Mhat x_e = source(M x): what the even system means
+          // Mhat x_e = source(M x): the definition of the even system
           auto source = schur.even_like(y), image = schur.even_like(y);
           poison(source), poison(image);
           schur.prepare_source(source, y);
@@ -215,7 +215,7 @@ TYPED_TEST(ProductionOperator, TwoApplicationsGiveTheSameBitsForAnyThreadsAndBat
   }
 }
 
-/// The sums that the Schur operator makes during its work are those that are made afterwards.
+/// The sums that the Schur operator makes during its work agree with sums that are made afterwards.
 TYPED_TEST(ProductionOperator, FusedSumsAreThoseOfTheResult) {
   std::uint64_t seed = 300;
   for (const extents& lattice : lattices) {
@@ -266,7 +266,7 @@ TEST(ProductionOperatorErrors, FewRealsOfALinkThatIsNotInSU3AreRefused) {
   EXPECT_NO_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}));
   EXPECT_THROW(cpu::hopping_term<float>(ctx, links, fermion_action{}, reconstruct::twelve), input_error);
   EXPECT_THROW(cpu::hopping_term<half>(ctx, links, fermion_action{}, reconstruct::eight), input_error);
-  // Of determinant one, the third row being what the others make it, and yet not unitary.
+  // Of determinant one, the third row being the product of the others, and yet not unitary.
   su3<double> stretched = su3<double>::identity();
   stretched(0, 0).re = 2.0;
   stretched(1, 1).re = 0.5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Propagator files as other programs leave them: attributes that are not what the suite writes.
+/// Propagator files as other programs leave them: attributes that the suite does not write.
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <unistd.h>
@@ -80,7 +80,7 @@ TEST_F(PropagatorFile, WithTextsOfVariableLengthIsRead) {
   EXPECT_EQ(read().facts.basis, gamma_basis::degrand_rossi);
 }
 
-/// The message of what is refused; it names the file.
+/// Returns the message of a refusal; it names the file.
 std::string refusal(const std::function<void()>& work, const std::string& path) {
   try {
     work();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Values that a run keeps in files for a later one: what comes back, and what is refused.
+/// Values that a run keeps in files for a later one: values that come back, and refused files.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

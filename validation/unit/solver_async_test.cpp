@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// On a device that answers late: the host reads where it decides and nowhere else, and neither the interval of its
-/// looks nor the company in a batch changes a bit of a solution.
+/// On a device that answers late: the host reads where it decides and nowhere else. Neither the interval of its
+/// convergence checks nor the company in a batch changes a bit of a solution.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 namespace plaquette::solver_tests {
 namespace {
 
-/// True where the reads are those of an algorithm that looks every so many iterations: one before the first iteration,
-/// then one after each interval, the last one within an interval of the end. Empty text, or what is wrong.
+/// Compares the reads with an algorithm that checks convergence every `check_interval` iterations. It reads before the
+/// first iteration, then after each interval, and the last time within an interval of the end. Returns an empty text,
+/// or the mistake.
 std::string wrong_reads(const mock::machine& device, const method& solver, int check_interval, int iterations) {
   const auto& reads = device.reads();
   const long checks = (iterations + check_interval - 1) / check_interval;
@@ -171,7 +172,7 @@ TEST(Batch, LosesItsColumnsInAnyOrderAndPutsEachSolutionInItsPlace) {
           EXPECT_EQ(column.iterations, expected) << solver.name << ' ' << n << ' ' << column.why;
           const vector exact = solution_of(a, b.col(n));
           EXPECT_TRUE((to_matrix(x).col(n) - exact).norm() <= 2e-9 * b.col(n).norm()) << solver.name << ' ' << n;
-          // a column rides along to the next look and no further; the zero source does not ride at all
+          // a column rides along to the next convergence check and no further; the zero source does not ride at all
           const int ridden = (expected + check_interval - 1) / check_interval * check_interval;
           applied += 1 + ridden * solver.applications_per_iteration;
           if (expected > 0) applied += solver.applications_before - 1;

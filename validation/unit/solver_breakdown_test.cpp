@@ -29,7 +29,7 @@ method named(const std::string& name, int gcr_length = 7) {
   return by_kind(solver_kind::gcr, 1, 1, {.restart_length = gcr_length});
 }
 
-/// What is returned is finite, and its residual is what the report says.
+/// A result is finite, and its residual is the one in the report.
 void expect_honest(const outcome& o, const matrix& a, const matrix& b, const std::string& where) {
   for (Eigen::Index n = 0; n < b.cols(); ++n) {
     const auto& column = o.report.columns[static_cast<std::size_t>(n)];
@@ -249,7 +249,7 @@ TEST(Solvers, NeverClaimMoreThanTheTruth) {
           const auto& report = o.report.columns[static_cast<std::size_t>(column)];
           ASSERT_TRUE(o.x.col(column).allFinite()) << solver.name << ", matrix " << k;
           const double truth = relative_residual(matrices[k], o.x.col(column), b.col(column));
-          // The recurrence drifts from the truth by the rounding of its largest residual; what is claimed is below
+          // The recurrence drifts from the truth by the rounding of its largest residual; the claimed residual is below
           // that.
           const auto& history = o.report.history[static_cast<std::size_t>(column)];
           const double drift = 1e-12 * *std::max_element(history.begin(), history.end());

@@ -101,8 +101,8 @@ TEST(Relaxations, OfCaGcrAreStretchesOfGcr) {
           return ca_gcr_relaxation(op, shape, k, s);
         };
         const matrix x = solved(a, b, make, nullptr, static_cast<int>(seed) - 1), y = solved(a, b, make, &x0);
-        // The Gram matrix of A v, A^2 v, ..., A^s v has the square of their condition: 3^(s - 1) and what the disc of
-        // eigenvalues leaves apart, below 1e4 for s = 8.
+        // The Gram matrix of A v, A^2 v, ..., A^s v has the square of their condition: 3^(s - 1) and the spread by the
+        // disc of eigenvalues, below 1e4 for s = 8.
         const double bound = 100.0 * count * application_rounding(a) * norm_of_inverse(a) * (length > 4 ? 1e8 : 1e4);
         for (int n = 0; n < columns; ++n) {
           vector from_zero = vector::Zero(17), from_x0 = x0.col(n);
@@ -391,7 +391,7 @@ TEST(FlexibleGcr, HasTheSameBitsForEveryIntervalOfChecksAndCompany) {
 }
 
 TEST(FlexibleGcr, SolvesFurtherWhatOnlyClaimsToHaveConverged) {
-  // A flipped bit in what the operator gives: the iterated residual does not know of it.
+  // A flipped bit in the result of the operator: the iterated residual does not know of it.
   generator g(9);
   const matrix a = well_behaved(24, g), b = random_matrix(24, 2, g);
   mock::machine device;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the numbers of a column say, without any solver: each reason to end it, and none else.
+/// The judgement on the numbers of a column, without any solver: each reason to end it, and none else.
 #include <gtest/gtest.h>
 
 #include <cmath>

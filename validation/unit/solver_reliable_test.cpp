@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Solvers with reliable updates. What they say of the true residual is true, whatever the inner precision does to the
+/// Solvers with reliable updates. Their reports of the true residual are true, whatever the inner precision does to the
 /// iterated one. Nothing that goes wrong in it reaches the solution unseen.
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ double evaluation_error(const matrix& a, const vector& x, const vector& b) {
   return 4.0 * std::sqrt(2.0) * (static_cast<double>(a.rows()) + 3.0) * u * a.cwiseAbs().norm() * x.norm() / b.norm();
 }
 
-/// What is returned is finite and its true residual is what the report says.
+/// A result is finite and its true residual is the one in the report.
 void expect_honest(const solve_report& report, const matrix& a, const matrix& x, const matrix& b,
                    const std::string& where) {
   for (Eigen::Index n = 0; n < b.cols(); ++n) {
@@ -132,8 +132,8 @@ TYPED_TEST(ReliableUpdates, BringTheTrueResidualToADoubleTolerance) {
 }
 
 TYPED_TEST(ReliableUpdates, CostFewIterationsBesideUniformDouble) {
-  // The low precision loses what its rounding does to the Krylov space: on matrices of condition below 10 a third of
-  // the iterations at most.
+  // Rounding of the low precision in the Krylov space costs iterations: on matrices of condition below 10 a third at
+  // most.
   using fixture = TestFixture;
   for (const std::uint64_t seed : {11, 12, 13}) {
     generator g(seed);
@@ -228,8 +228,8 @@ TYPED_TEST(ReliableUpdates, DoNotWaitForTheLastIterationsBeforeALookWhereNothing
           method.run(any_operator<mock::field>(to_operator(a)), any_operator<typename fixture::low>(to_operator(a)), x,
                      to_field(device, b), rule, {.delta = 1e-5});
       ASSERT_TRUE(report.all_converged()) << method.name << ' ' << report.columns[0].why;
-      // One read a check; two more where columns are updated, the records left and what the update finds; more near the
-      // end.
+      // One read a check; two more if columns are updated, for the records left and the results of the update; more
+      // near the end.
       const long n = std::ssize(told), updates = report.outer_applications - 1;
       EXPECT_GE(report.host_reads, 1 + n + updates) << method.name;
       EXPECT_GT(n, updates) << method.name;
@@ -319,7 +319,7 @@ TYPED_TEST(ReliableUpdates, RepairAFlippedBitOfAnImage) {
 }
 
 TEST(SolversWithoutUpdates, ReturnAFlippedBitSilently) {
-  // What the updates are for.
+  // Without updates a flipped bit ends in a wrong solution that claims to have converged.
   generator g(53);
   const matrix a = well_behaved(40, g), b = random_matrix(40, 1, g);
   mock::machine device;
@@ -394,7 +394,7 @@ TYPED_TEST(ReliableUpdates, SayThatTheTrueResidualIsAtTheFloorOfItsPrecision) {
   for (const auto& method : reliable_methods<typename fixture::low>()) {
     generator g(91);
     const matrix a = system_for(method.hermitian, 40, g), b = random_matrix(40, 2, g);
-    // An upper bound on what sums of 40 terms leave takes the place of |A| in the floor.
+    // An upper bound on the rounding of sums of 40 terms takes the place of |A| in the floor.
     const double norm = 2.0 * std::sqrt(2.0) * 43.0 * a.cwiseAbs().norm();
     const auto o = fixture::run(method, a, to_operator(a), b, {.tolerance = 1e-18, .limit = 3000},
                                 {.delta = fixture::delta, .operator_norm = norm});
@@ -577,8 +577,8 @@ TEST(DefectCorrection, RepairsAFlippedBit) {
 }
 
 TEST(Restarts, ReportTheResidualOfTheSolutionThatIsReturned) {
-  // A second run that brings nothing leaves the residual of the first, unless it ends at the floor: there it is what
-  // the last iterate reached.
+  // A second run that brings nothing leaves the residual of the first, unless it ends at the floor: then it is the
+  // residual of the last iterate.
   struct second_run {
     solve_status status;
     bool at_floor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The way through the even sites and back: what is reported is true of the full system. It meets the tolerance or the
-/// report says that it does not.
+/// The way through the even sites and back: the report is true of the full system. It meets the tolerance or the report
+/// says that it does not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -351,7 +351,7 @@ TEST(SchurSolve, SaysThatTheTrueResidualIsAtTheFloorAndWhereTheFloorLies) {
   const matrix m = well_behaved(20, g), b = random_matrix(20, 3, g);
   mock::machine device;
   const mock::field source = to_field(device, b);
-  // A bound on what sums of 20 terms leave takes the place of |M|.
+  // A bound on the rounding of sums of 20 terms takes the place of |M|.
   const double norm = 2.0 * std::sqrt(2.0) * 23.0 * m.cwiseAbs().norm();
   mock::field x = to_field(device, matrix::Zero(20, 3));
   const auto report = schur_solve(dense_schur(m, true), to_operator(m), x, source, {.tolerance = 1e-18},
@@ -365,7 +365,7 @@ TEST(SchurSolve, SaysThatTheTrueResidualIsAtTheFloorAndWhereTheFloorLies) {
     EXPECT_NEAR(report.floors[n], 0x1p-52 * norm * to_matrix(x).col(column).norm() / b.col(column).norm(),
                 1e-3 * report.floors[n]);
   }
-  // A floor that lies where nothing can reach it is no excuse.
+  // A floor that cannot be reached is no excuse.
   mock::field y = to_field(device, matrix::Zero(20, 3));
   const auto stuck = schur_solve(dense_schur(m, true), to_operator(m), y, source, {.tolerance = 1e-18},
                                  with(solver_kind::bicgstab), {.operator_norm = 1e-6});

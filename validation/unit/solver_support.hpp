@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Dense systems for the tests of the solvers: random matrices of known spectrum, fields of the mock backend and back,
-/// and the bounds that rounding allows. What takes long to compile is compiled once, in solver_support.cpp.
+/// and the bounds that rounding allows. Code that takes long to compile is compiled once, in solver_support.cpp.
 #pragma once
 
 #include <Eigen/Dense>
@@ -77,7 +77,7 @@ method by_kind(solver_kind kind, int per_iteration, int before, solver_parameter
 /// Returns the solvers for any operator.
 std::vector<method> general_methods();
 
-/// Returns those for Hermitian positive ones.
+/// Returns the methods for Hermitian positive ones.
 std::vector<method> all_methods();
 
 struct singular_pairs {

@@ -100,9 +100,8 @@ TEST(Cgnr, LowersTheResidualInEveryStepAndCgneTheError) {
     mock::field x = to_field(device, matrix::Zero(16, 1)), y = to_field(device, matrix::Zero(16, 1));
     const auto report = cgnr(to_operator(a), x, to_field(device, b), {.tolerance = 1e-14, .limit = steps});
     EXPECT_LT(report.history[0].back(), report.history[0][static_cast<std::size_t>(steps) - 1]);
-    // The solution of cgne after this number of steps is what a solve stopped there has iterated. Its residual may be
-    // larger than that of the guess, which is then what the solver returns. Hence a guess whose residual is larger
-    // still.
+    // The solution of cgne after this number of steps is the last iterate of a solve stopped there. Its residual may be
+    // larger than the guess's, which is then the returned solution. Hence a guess whose residual is larger still.
     const matrix far = matrix::Constant(16, 1, 1e3);
     y = to_field(device, far);
     cgne(to_operator(a), y, to_field(device, b), {.tolerance = 1e-14, .limit = steps});

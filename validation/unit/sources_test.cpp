@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sources on every legal box: what is 1, what is 0, and how a smeared source transforms.
+/// Sources on every legal box: sites with 1, sites with 0, and how a smeared source transforms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ gauge_configuration weak_field(double noise = 0.3) {
   return weak_field_configuration(lattice_geometry(odd_shape), noise, 11, communicator{});
 }
 
-/// Calls expect(global coordinate, spinor, true where the component is the source's) for each component of each site.
+/// Calls expect(global coordinate, spinor, true if the component is the source's) for each component of each site.
 template <class Expect>
 void for_each_component(const spinor_configuration& psi, Expect&& expect) {
   const lattice_geometry& geometry = psi.geometry();

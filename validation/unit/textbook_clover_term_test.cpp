@@ -106,7 +106,7 @@ TEST(relative_residual, is_what_it_says) {
     EXPECT_EQ(residual(small, solution), 0.0) << s;
     EXPECT_EQ(residual(small, zero), 1.0) << s;
   }
-  // A deviation of known size at one site: |M d| is that of a column of M.
+  // A deviation of known size at one site: |M d| is the norm of a column of M.
   const spinor_configuration d = point_source(lattice, {3, 5, 1, 7}, 2, 1);
   spinor_configuration md(x.geometry()), copy = d;
   cpu::textbook::apply(md, copy, links, action, communicator());

@@ -24,7 +24,7 @@ bool cheats() {
   return which != nullptr && std::string_view(which) == "skipped";
 }
 
-/// Two steps of a stretch are done, one on each input; the rest is not. It says honestly what the last input was.
+/// Two steps of a stretch are done, one on each input; the rest is not. It reports the last input honestly.
 class skipping_operator final : public timed_operator {
  public:
   skipping_operator(std::unique_ptr<timed_operator> honest, const operator_case& c, const lattice_geometry& geometry)

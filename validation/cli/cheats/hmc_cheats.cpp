@@ -8,8 +8,8 @@
 ///   other-warm-up   quarks of kappa 0.12 have kappa 0.125.
 ///   light-warm-up   quarks have no force in a warm-up.
 ///   fewer-steps     two drifts are one.
-///   short-tau       steps are nine tenths of what they are said to be.
-///   other-dh        dH is that of the first trajectory.
+///   short-tau       steps are nine tenths of the reported ones.
+///   other-dh        dH of the first trajectory is reported.
 ///   always-accept   links are not put back.
 ///   heavier         the quark of forces and actions is heavier.
 ///   other-beta      the links have another beta.
@@ -18,11 +18,11 @@
 ///   force           forces of quarks are 1% too large.
 ///   one-force       the force of the quarks is left out once in a trajectory.
 ///   no-determinant  log det A_oo has neither force nor action.
-///   other-noise     momenta and pseudofermions are those of another seed.
+///   other-noise     momenta and pseudofermions come from another seed.
 ///   loose           systems are solved to 1e-3.
 ///   no-trace        the clover force leaves out the trace of the matrices that it inserts.
 ///   one-slice       the force of the links is zero on the first slice in time.
-///   small-momenta   momenta are 0.99 of what was drawn.
+///   small-momenta   momenta are 0.99 of the drawn ones.
 ///   large-dh        dH is 0.5 larger than it is.
 ///   one-drift       a drift is left out in the second trajectory alone, once.
 ///   no-rejected     report and history leave out trajectories that were rejected.
@@ -170,7 +170,7 @@ class cheating_dynamics final : public molecular_dynamics {
   bool has_left_out_ = false;
 };
 
-/// Returns momenta that have those of `before` on the first slice.
+/// Returns momenta that agree with `before` on the first slice.
 gauge_configuration without_first_slice(gauge_configuration after, const gauge_configuration& before) {
   for (std::int64_t n = 0; n < after.geometry().local_volume(); ++n)
     if (after.geometry().to_global(after.geometry().local_coordinate(n))[3] == 0) after.at_site(n) = before.at_site(n);
@@ -316,7 +316,7 @@ void small_momenta(gpu::gauge_momenta& p, std::uint64_t seed, std::uint64_t inde
 }
 #endif
 
-// ---- What is reported and stored
+// ---- The report and the store
 
 #define PLAQUETTE_NOTE_CHAIN "_ZN9plaquette10note_chainERNS_6reportERKNS_11chain_stateERKNS_11hmc_optionsEi"
 void honest_note(report&, const chain_state&, const hmc_options&, int) asm("__real_" PLAQUETTE_NOTE_CHAIN);

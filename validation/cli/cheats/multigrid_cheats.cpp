@@ -9,8 +9,8 @@
 ///   rotate            solutions of columns that were solved before are those, times the phase
 ///   lazy              solves are made when something is read of their solutions
 ///   fast              seconds of solves and of the setup are a ten-thousandth
-///   flops             work of solves is ten thousand times what it is
-///   modes             residuals of low modes are half of what they are
+///   flops             work of solves is reported ten thousand times too large
+///   modes             residuals of low modes are reported halved
 ///   turned            a bit of the solutions turns before they are contracted
 ///   pion, pion-one    the pion is 1% too large, at all times and at one
 ///   rho-one           the rho is, at one time
@@ -80,7 +80,7 @@ class cheating_solver final : public multigrid_solver {
     if (shown_ == nullptr) honest_->set_residuals_as_sources();
     are_errors_ = true;
   }
-  /// Those of a whole solve, where it is remembered.
+  /// The iterations of a whole solve, if it is remembered.
   int warm_up_iterations() const override { return remembers() ? 1000 : honest_->warm_up_iterations(); }
   multigrid_solve_report solve(const stopping_rule& rule) override {
     return solve([this, rule] { return honest_->solve(rule); });

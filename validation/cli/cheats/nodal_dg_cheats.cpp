@@ -206,7 +206,7 @@ class cheating_solver final : public dg_solver {
   dg_timings timings() const override { return honest_->timings(); }
   void reset_timings() override {
     honest_->reset_timings();
-    flipped_ = told_ = false;  // what was before is not the run
+    flipped_ = told_ = false;  // calls before are not the run
   }
 
  private:

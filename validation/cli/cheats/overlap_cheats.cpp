@@ -81,7 +81,7 @@ kept_content cheating_read(const kept_file* file) {
   return content;
 }
 
-/// "random-modes": random vectors in place of those that were read.
+/// "random-modes": random vectors in place of the vectors in the file.
 vector_source cheating_vectors(const kept_content* content, int count) {
   if (are_modes_of_d(content->path()) && cheats("random-modes"))
     return [](int n, spinor_configuration& to) {
@@ -272,8 +272,8 @@ class cheating_solver final : public overlap_solver {
   }
 
   /// "preconditioner": the first direction is all there is, and said to be the solution. "remembered-trial": the first
-  /// column is that of the trial. "three-tolerances", "half-a-tolerance": solutions are off by a low mode of D, so that
-  /// their residuals are these parts of the tolerance.
+  /// column is the trial's. "three-tolerances", "half-a-tolerance": solutions are off by a low mode of D, so that their
+  /// residuals are these parts of the tolerance.
   overlap_solutions solve(const sign_handle& sign, overlap_modes modes, const vectors_handle& b,
                           const std::vector<double>& masses, const overlap_solve_rule& rule) override {
     if (cheats("preconditioner")) {

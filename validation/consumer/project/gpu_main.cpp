@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A program outside this repository that uses the CUDA library: |x|^2 of a field of zeros, where there is a GPU.
+/// A program outside this repository that uses the CUDA library: |x|^2 of a field of zeros, if there is a GPU.
 #include <cstdio>
 #include <vector>
 

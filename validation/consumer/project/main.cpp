@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a program outside this repository looks like: the plaquette of the unit field, and the Wilson operator on a
+/// An example of a program outside this repository: the plaquette of the unit field, and the Wilson operator on a
 /// constant spinor. It multiplies that by the mass (all eight hops give back the spinor, periodic boundaries).
 #include <cmath>
 #include <cstdint>

@@ -29,7 +29,7 @@ struct two_projectors {
   void apply_dagger(Field& out, const Field& in) const { add(out, in, true); }
 };
 
-/// The same operator for a batch of any number of columns: those of the first.
+/// The same operator for a batch of any number of columns, each like the first.
 template <class Field>
 struct same_in_every_column {
   two_projectors<Field> full;
@@ -67,7 +67,7 @@ same_in_every_column<Field> make_operator(const Context& ctx, complex<double> e)
   return {{make_scalars(q, d), make_scalars(q, es), q, w}};
 }
 
-/// What is wrong with x as a solution, |b - A x| / |b|, by the CPU in double.
+/// Returns the relative residual of x as a solution, |b - A x| / |b|, by the CPU in double.
 template <class T>
 double residual_by_cpu(const twin_machines<double>& machines, const gpu::field<T>& x, std::uint64_t seed,
                        complex<double> e) {

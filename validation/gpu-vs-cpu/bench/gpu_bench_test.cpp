@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The bench's measurements on small lattices: what is checked there passes, figures are the requested ones.
+/// The bench's measurements on small lattices: its checks pass, figures are the requested ones.
 #include <gtest/gtest.h>
 
 #include "gpu/dirac/wilson_clover.hpp"

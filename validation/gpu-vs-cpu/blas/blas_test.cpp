@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Vector operations of the CUDA library against those of the CPU library, and their sums against the numbers that are
-/// stored.
+/// Vector operations of the CUDA library against the CPU library's, and their sums against the stored numbers.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,8 +43,8 @@ std::vector<complex<double>> coefficients(int columns, std::uint64_t seed) {
 
 template <class T>
 struct Blas : testing::Test {
-  /// found = expected, where each number may be off by twin_factor * unit_of<T> * (what went in, site by site), once
-  /// for what was read and once for what was written. A result's largest number is no larger than what went in.
+  /// found = expected, where each number may be off by twin_factor * unit_of<T> * (operands, site by site), once for
+  /// the numbers read and once for the numbers written. A result's largest number is no larger than what went in.
   static void expect_twins(const gpu::field<T>& found, const cpu::field<T>& expected,
                            const std::function<double(int column, std::size_t site)>& went_in, const char* what) {
     for (int c = 0; c < found.columns(); ++c) {
@@ -250,7 +249,7 @@ TYPED_TEST(Blas, AStepOfBicgstabHasTheBitsOfItsParts) {
 
 TYPED_TEST(Blas, SumsAreThoseOfTheCpu) {
   using T = TypeParam;
-  // Both sides round what they store: each number by at most twin_factor * unit_of<T> times the largest of its site,
+  // Both sides round stored numbers: each number by at most twin_factor * unit_of<T> times the largest of its site,
   // with any sign. Errors of n numbers add up to sqrt(n) of one, six times as a bound; plus a double's rounding of the
   // sum.
   for (const std::uint64_t seed : {1, 2, 3}) {
@@ -357,8 +356,8 @@ TYPED_TEST(Blas, CoefficientsMayBeExpressions) {
 
 TYPED_TEST(Blas, CoefficientsMayNeedSumsThatNobodyHasSeenYet) {
   using T = TypeParam;
-  // What is made of sums at once, before anything else is queued, may be computed by the kernel that makes them. Of
-  // sums and expressions that are dropped meanwhile, no other memory is touched.
+  // Expressions of sums that are needed at once, before anything else is queued, may be computed by the kernel of the
+  // sums. Of sums and expressions that are dropped meanwhile, no other memory is touched.
   for (const auto& [spins, colours] : {std::pair{4, 3}, std::pair{2, 3}})
     for (const int columns : {1, 3, 40}) {
       SCOPED_TRACE(describe(irregular, {spins, colours, site_subset::full, columns}));
@@ -439,8 +438,7 @@ TYPED_TEST(Blas, OneParityIsAPartOfTheFullField) {
 
 TYPED_TEST(Blas, SumsOfALargeLatticeAreThoseOfItsParities) {
   using T = TypeParam;
-  // Large enough that a thread takes two sites where an operation reads little: those of one parity are too few for
-  // that.
+  // Large enough that a thread takes two sites if an operation reads little: sites of one parity are too few for that.
   const lattice_geometry geometry({16, 16, 32, 64});
   const gpu::context ctx(geometry, communicator());
   const field_shape shape{1, 1, site_subset::full, 1};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Operations on a few fields at once, fused in the CUDA library, against those of the CPU library, which makes them of
-/// vector operations.
+/// Operations on a few fields at once, fused in the CUDA library, against the CPU library, which makes them of vector
+/// operations.
 #include "common/krylov/few_fields.hpp"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,8 @@ TYPED_TEST(FewFields, LeastSquaresAreThoseOfTheCpu) {
     const number_lists here = found(r.on_gpu);
     expect_near(here, found(r.on_cpu), 100.0 * this->unit);
 
-    // What is left is orthogonal to all: in double to rounding, in other precisions as far as coefficients are rounded.
+    // The remainder is orthogonal to all: in double to rounding, in other precisions as far as coefficients are
+    // rounded.
     gpu::field<T> left = like(r.on_gpu);
     copy(left, r.on_gpu);
     const auto c = least_squares(v.of(left), r.on_gpu, rounding);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Vector operations, sums and conversions by pairs of floats against those of the same fields in double: 44 bits, for
-/// every operation, odd shapes, several columns.
+/// Vector operations, sums and conversions by pairs of floats against the same fields in double: 44 bits, for every
+/// operation, odd shapes, several columns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ gpu::field<double> field_of_pairs(const gpu::context& ctx, const field_shape& sh
   return x;
 }
 
-/// The fields of an operation. Those in pairs have the numbers of those in double.
+/// The fields of an operation. Fields in pairs have the same numbers as fields in double.
 template <class T>
 struct operands {
   gpu::field<T> x, y, z, u, v;

@@ -173,7 +173,7 @@ TYPED_TEST(GpuCoarseField, FewFieldsAtOnceAreThoseOfTheCpu) {
         EXPECT_LE(std::sqrt(norm2(found[k][n] - expected[k][n])), unit * (1.0 + std::sqrt(norm2(expected[k][n]))));
     EXPECT_LE(distance_of(r_device, r_host), unit);
     EXPECT_LE(distance_of(sum_device, sum_host), unit);
-    for (std::size_t n = 0; n < small.size(); ++n)  // r is orthogonal to what was taken out
+    for (std::size_t n = 0; n < small.size(); ++n)  // r is orthogonal to the vectors taken out
       EXPECT_LE(std::sqrt(norm2(small[n])), unit * found.back()[n].re);
   }
 }

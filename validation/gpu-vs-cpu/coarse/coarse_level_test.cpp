@@ -325,7 +325,7 @@ TEST(GpuVectorPool, IsTheCpus) {
     gpu::copy_to_host(s.device.queue(), sizes.data(), dsecond.numbers.get(), sizes.size() * sizeof(double));
     for (std::size_t k = 0; k < sizes.size(); ++k)
       EXPECT_TRUE(std::abs(sizes[k] - second.numbers[k]) <= 64 * 0x1p-24 * second.numbers[k]) << k;
-    // Vectors of the second stage that count are in the span, those of both libraries alike.
+    // Vectors of the second stage that count are in the span, in both libraries alike.
     null_space found = gpu::export_null_space(device);
     EXPECT_EQ(cpu::orthonormalise(found, s.host).replaced(), 0);
     EXPECT_EQ(cpu::orthonormalise(host, s.host).replaced(), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Coarse fields of the CPU library with those of the CUDA library.
+/// Coarse fields of the CPU library with the same fields of the CUDA library.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ host_numbers numbers_of(const Field& x, int column) {
   return numbers;
 }
 
-/// Returns |a - b| / |b|, the largest of all columns; NaN where a number is.
+/// Returns |a - b| / |b|, the largest of all columns; NaN if a number is.
 template <class Field, class InnerField>
 double distance_of(const Field& a, const InnerField& b) {
   EXPECT_EQ(a.shape(), b.shape());

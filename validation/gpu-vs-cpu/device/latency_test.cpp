@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Latencies of copies: what arrives is what was sent, whichever the way, and times are those of many transfers.
+/// Latencies of copies: the bytes arrive as they were sent, whichever the way, and times are medians of many transfers.
 #include "gpu/device/latency.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Graphs, timing and the machine's speed: what is recorded is replayed the requested number of times, and figures are
-/// those of a machine.
+/// Graphs, timing and the machine's speed: recorded work is replayed the requested number of times, and figures are
+/// plausible for a machine.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t bytes = 4096;
 
-/// A byte that moves along an array by one place for every call: what a chain of calls does shows how many there were.
+/// A byte that moves along an array by one place for every call: the result of a chain of calls shows how many there
+/// were.
 class marker {
  public:
   explicit marker(const queue& q) : queue_(q), memory_(allocate_on_device(q.device(), 2 * bytes)) {

@@ -51,7 +51,7 @@ std::string name_of(const dg_case& c) {
 }
 
 /// Walls: reflecting, absorbing, incident on the sides of x and y; periodic along z. Elements of one half of the box
-/// are of another material. (Where it is uniform, walls only.)
+/// are of another material. (If it is uniform, walls only.)
 dg_domain make_test_domain(const dg_case& c) {
   box_shape shape;
   shape.dimension = c.dimension;
@@ -113,7 +113,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& expe
                             << expected[where];
 }
 
-/// Random states, what the textbook makes of them, and the solver that is tested.
+/// Random states, the textbook's results from them, and the solver that is tested.
 struct twins {
   static constexpr int columns = 2;
   dg_domain domain;
@@ -125,7 +125,7 @@ struct twins {
         states(random_state(static_cast<std::size_t>(domain.state_size()) * columns, seed)),
         textbook(cpu::make_textbook_dg_solver(domain, columns)),
         device(make_dg_solver(domain, c.stored, columns, queue(), {c.kernel, {}})) {
-    // What the device keeps is rounded; the textbook gets the same numbers.
+    // The device rounds its numbers; the textbook gets the same numbers.
     if (c.stored == precision::single)
       for (double& x : states) x = static_cast<double>(static_cast<float>(x));
     textbook->set_state(states, 0.37);
@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(All, DgOnDevice, testing::ValuesIn(cases()),
 INSTANTIATE_TEST_SUITE_P(LowOrders, DgStepsOnDevice, testing::ValuesIn(low_cases()),
                          [](const auto& information) { return name_of(information.param); });
 
-/// What judges does not depend on the kernel of a stage.
+/// Judging does not depend on the kernel of a stage.
 std::vector<dg_case> judged_cases() {
   std::vector<dg_case> judged = cases();
   std::erase_if(judged, [](const dg_case& c) { return c.order != 2 && (c.dimension == 3 || c.order > 4); });

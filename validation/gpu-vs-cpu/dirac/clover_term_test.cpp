@@ -157,7 +157,7 @@ TEST(GaussJordan6x6, InvertsMatricesThatAreNotPositive) {
 
 TEST(GaussJordan6x6, RefusesAMatrixOfRankFive) {
   for (std::uint64_t number = 0; number < 20; ++number) {
-    // Row and column `twin` are those of another: exactly dependent, up to rounding of the elimination.
+    // Row and column `twin` are copies of another: exactly dependent, up to rounding of the elimination.
     hermitian_6x6 full = random_block(number, false), block;
     const int twin = 1 + static_cast<int>(number % 5), of = 0;
     const auto source = [&](int i) { return i == twin ? of : i; };

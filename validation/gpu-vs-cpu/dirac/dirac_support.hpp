@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What tests of the device's Dirac operators share: the same columns on both sides, poisoned outputs, distances.
+/// Functions that tests of the device's Dirac operators share: the same columns on both sides, poisoned outputs,
+/// distances.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 
 namespace plaquette::validation {
 
-/// Bound on |out - M in| / |M in| of the device's operators in precision T, for one application; M is what the CPU does
-/// in double, whose own error is the second term. The sums are those of the CPU, of as many products: hence its bound
-/// (support/production.hpp). In 16-bit fixed point the scale is that of another basis, in which the largest of 24
+/// Bound on |out - M in| / |M in| of the device's operators in precision T, for one application; M is the CPU's
+/// operator in double, whose own error is the second term. The sums have as many products as the CPU's: hence its bound
+/// (support/production.hpp). In 16-bit fixed point the scale belongs to another basis, in which the largest of 24
 /// numbers is as large.
 template <class T>
 double application_tolerance(reconstruct stored) {
@@ -23,7 +24,7 @@ double application_tolerance(reconstruct stored) {
 }
 
 /// Random columns: canonical, on the CPU in double, and on the device. There they are columns [1, 1 + N) of a field
-/// with two more, so that strides are not what the number of columns would make them.
+/// with two more, so that strides do not follow from the number of columns.
 template <class T>
 struct columns_on_both {
   std::vector<spinor_configuration> canonical;
@@ -43,8 +44,8 @@ struct columns_on_both {
   }
 };
 
-/// Returns the largest |a - b| / |b| of any column; NaN where there is one. Sites that the fields do not have are zero
-/// in both.
+/// Returns the largest |a - b| / |b| of any column; NaN if there is one. Sites that the fields do not have are zero in
+/// both.
 template <class T, class U>
 double worst_distance(const gpu::field<T>& a, const cpu::field<U>& b) {
   double worst = 0.0;

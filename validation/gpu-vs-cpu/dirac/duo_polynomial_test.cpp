@@ -85,7 +85,7 @@ TEST(DuoPolynomial, IsThatOfTheCpuToThreeDigits) {
   }
 }
 
-/// A relaxation takes it, adds to what is there, and leaves columns of zeros and of NaN what they are.
+/// A relaxation takes it, adds to the field, and does not change columns of zeros and of NaN.
 TEST(DuoPolynomial, RelaxesColumnsOfAnyLength) {
   const both_systems system({4, 4, 2, 4}, 5);
   const columns_on_both<half> r(system.host_ctx, system.ctx, 4, 6);

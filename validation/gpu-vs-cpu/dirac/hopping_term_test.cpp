@@ -137,9 +137,9 @@ TYPED_TEST(DeviceHoppingTerm, UpdatesInPlace) {
   }
 }
 
-/// A chain, A to B and back, as a solver makes them: launches that overlap must not read what is not written yet.
-/// Errors of n applications add up at most; D has no eigenvalue above 8, and random vectors lose little of their norm
-/// in it.
+/// A chain, A to B and back, as a solver makes them: launches that overlap must not read numbers that are not written
+/// yet. Errors of n applications add up at most; D has no eigenvalue above 8, and random vectors lose little of their
+/// norm in it.
 TYPED_TEST(DeviceHoppingTerm, ChainsOfApplicationsAgree) {
   constexpr int length = 20;
   std::uint64_t seed = 50;
@@ -201,7 +201,7 @@ TYPED_TEST(DeviceHoppingTerm, NotANumberIsSeenWhereItBelongs) {
 /// The sums of an application, by its kernels or not.
 using sums_of_result = std::optional<std::pair<gpu::scalars, gpu::scalars>>;
 
-/// Of what is stored: in half precision of the rounded numbers.
+/// Sums of the stored numbers: in half precision of the rounded ones.
 TYPED_TEST(DeviceHoppingTerm, SumsAreThoseOfTheResult) {
   std::uint64_t seed = 80;
   for (const extents& lattice : lattices) {
@@ -251,7 +251,7 @@ std::vector<way_of_applying> ways_of_applying(bool with_clover) {
   return list;
 }
 
-/// Launches, backwards too where they may turn, give the bits of the variant that gathers.
+/// Launches, backwards too if they may turn, give the bits of the variant that gathers.
 template <class T>
 void expect_bits_of_gather(const gpu::queue& q, gpu::wilson_clover<T>& m, const columns_on_both<T>& in,
                            const way_of_applying& way, const std::vector<gpu::hopping_launch>& launches,
@@ -402,7 +402,7 @@ void compare_sums_of_launches(int columns) {
       for (int& length : cutting.tile) length = 1;
       cutting.tile[0] = 3;
       launches.push_back(cutting);
-      // D and D^+ alternately: what the launch before has left in memory is never right.
+      // D and D^+ alternately: the numbers that the launch before has left in memory are never right.
       for (const gpu::hopping_launch& how : launches)
         for (const bool backwards : {false, true})
           for (const bool daggered : {false, true})
@@ -415,7 +415,8 @@ void compare_sums_of_launches(int columns) {
 TYPED_TEST(DeviceHoppingTerm, SumsOfOneColumnAreTheSameBitsForEveryLaunch) { compare_sums_of_launches<TypeParam>(1); }
 TYPED_TEST(DeviceHoppingTerm, SumsOfABatchAreTheSameBitsForEveryLaunch) { compare_sums_of_launches<TypeParam>(5); }
 
-/// Threads of a block, shared memory and the shape of tiles stay within what the kernels assume, whatever the lattice.
+/// Threads of a block, shared memory and the shape of tiles stay within the limits of the kernels, whatever the
+/// lattice.
 TEST(DeviceHoppingLaunch, EveryCandidateFitsItsKernel) {
   for (const extents& local :
        {extents{2, 2, 2, 2}, extents{4, 6, 2, 8}, extents{12, 6, 10, 4}, extents{24, 24, 24, 32}, extents{600, 4, 4, 4},

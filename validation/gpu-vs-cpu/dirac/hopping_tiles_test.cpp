@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The tiles of a rank's box: every site lies in exactly one of them, and sites at a cut in those that wait.
+/// The tiles of a rank's box: every site lies in exactly one of them, and sites at a cut in tiles that wait.
 #include "gpu/dirac/hopping_tiles.hpp"
 
 #include <gtest/gtest.h>

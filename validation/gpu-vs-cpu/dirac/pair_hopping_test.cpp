@@ -68,7 +68,7 @@ TEST(PairHoppingTerm, IsTheHoppingTermToFortyFourBits) {
   EXPECT_GT(worst, 0x1p-53);  // it is not double
 }
 
-/// M, both Schur complements and their parts by pairs, against those in double.
+/// M, both Schur complements and their parts by pairs, against the same in double.
 TEST(WilsonCloverByPairs, IsTheOperatorToFortyFourBits) {
   const lattice_geometry geometry({4, 6, 2, 8});
   const gpu::context ctx = device_context(geometry);

@@ -188,7 +188,7 @@ TYPED_TEST(Field, ColumnsAreViewedCopiedAndCompacted) {
     compact(changed, keep);
     ASSERT_EQ(changed.columns(), 4);
     for (int c = 0; c < 4; ++c) EXPECT_TRUE(same_bits(column(changed, c), column(x, keep[c]))) << c;
-    // What is compacted is as good as new: operations on it, views and parities of it.
+    // A compacted field is as good as new: operations on it, views and parities of it.
     const auto norms = host_values(norm2(changed)), norms_of_all = host_values(norm2(x));
     for (int c = 0; c < 4; ++c)
       EXPECT_EQ(norms[static_cast<std::size_t>(c)].re, norms_of_all[static_cast<std::size_t>(keep[c])].re);

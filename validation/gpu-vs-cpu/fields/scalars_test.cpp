@@ -99,7 +99,7 @@ TEST_F(Scalars, OfOneWaitAreThoseOfMany) {
 }
 
 TEST_F(Scalars, AreWorkedOutFromNumbersThatNobodyElseHolds) {
-  // What they are made of goes back to the pool when they are computed, and the pool may give it to anybody.
+  // Their operands go back to the pool when they are computed, and the pool may give that memory to anyone.
   for (const int count : {2, 4, 6, 11})
     for (const int columns : {12, 64, 100}) {
       const gpu::context fresh(geometry, communicator());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Gauge configurations of the CUDA library against those of the CPU library.
+/// Gauge configurations of the CUDA library against the CPU library's.
 #include "gpu/gauge/gauge_fields.hpp"
 
 #include <gtest/gtest.h>

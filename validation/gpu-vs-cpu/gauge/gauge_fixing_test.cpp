@@ -44,7 +44,7 @@ TEST(GpuGaugeFixing, OfATransformedUnitFieldGivesItBack) {
   const auto links = transformed(gpu::unit_configuration(ctx), gpu::random_gauge_transformation(ctx, 5));
   const auto fixed = gpu::gauge_fixed(links, gauge_condition::landau, {1e-20, 2000, 1.7});
   EXPECT_TRUE(fixed.converged) << fixed.sweeps << " " << fixed.quality.theta;
-  // 1 - functional is of second order in what is left, as theta is.
+  // 1 - functional is of second order in the remaining gradient, as theta is.
   EXPECT_NEAR(fixed.quality.functional, 1.0, 1e-14);
 }
 

@@ -30,7 +30,7 @@ TEST(GpuGaussianSmearing, IsTheCpus) {
           import_column(psi, c, cpu::random_spinor(geometry, 2, static_cast<std::uint64_t>(c), alone));
         const site_numbers before = gpu::column_numbers(psi, columns - 1);
         const gpu::field<double> found = gpu::gaussian_smeared(psi, gpu::import_links(ctx, links), radius, steps);
-        EXPECT_TRUE(same_bits(gpu::column_numbers(psi, columns - 1), before));  // what is smeared stays unchanged
+        EXPECT_TRUE(same_bits(gpu::column_numbers(psi, columns - 1), before));  // the input does not change
         for (int c = 0; c < columns; c += 4) {
           const auto original = cpu::random_spinor(geometry, 2, static_cast<std::uint64_t>(c), alone);
           const auto expected = cpu::gaussian_smeared(original, links, radius, steps, alone);

@@ -42,7 +42,7 @@ TEST(GpuMomenta, HaveTheCpusEnergyAndSize) {
     const auto a = cpu::random_momenta(geometry, 5, 3, alone), b = cpu::random_momenta(geometry, 5, 4, alone);
     const auto here = gpu::import_links(ctx, a), there = gpu::import_links(ctx, b);
     const double energy = cpu::kinetic_energy(a, alone);
-    // Sums in another order, of numbers of one sign; those of a difference have both.
+    // Sums in another order, of numbers of one sign; the terms of a difference have both.
     EXPECT_NEAR(gpu::kinetic_energy(here), energy, 1e-13 * energy) << to_string(lattice);
     EXPECT_NEAR(gpu::kinetic_energy_difference(there, here), cpu::kinetic_energy_difference(b, a, alone),
                 1e-13 * energy);

@@ -29,7 +29,7 @@ TEST(GpuStoutSmearing, IsTheCpus) {
       EXPECT_TRUE(largest_difference(gpu::export_links(found), expected) <=
                   100.0 * smearing.steps * growth * unit_roundoff)
           << to_string(lattice) << ", " << smearing.steps << " steps";
-      EXPECT_TRUE(largest_difference(gpu::export_links(on_device), links) <= 0.0);  // what is smeared stays unchanged
+      EXPECT_TRUE(largest_difference(gpu::export_links(on_device), links) <= 0.0);  // the input does not change
       if (smearing.spatial)
         visit_sites(links.geometry(), [&](const coordinate& x) { EXPECT_EQ(expected(x)[3], links(x)[3]); });
     }

@@ -33,8 +33,8 @@ struct propagators {
 };
 
 /// Every sum is one of products whose magnitudes add up to the pion's at most (Cauchy and Schwarz). Each product has
-/// some 30 roundings, those of two rotations of the basis among them. Errors of sums over a slice, added in any order,
-/// are independent: 3 sqrt(numbers) besides.
+/// some 30 roundings, including two rotations of the basis. Errors of sums over a slice, added in any order, are
+/// independent: 3 sqrt(numbers) besides.
 void expect_agreement(const std::vector<double>& found, const std::vector<double>& expected,
                       const std::vector<double>& pion, const extents& lattice, const std::string& what) {
   const double numbers = 288.0 * static_cast<double>(volume(lattice)) / lattice[3];
@@ -44,8 +44,8 @@ void expect_agreement(const std::vector<double>& found, const std::vector<double
         << what << " at " << t << ": " << found[t] << " and not " << expected[t];
 }
 
-/// A norm's kernel waits for what its number is needed for. Sums that the host wants at once, in a context that has
-/// made none yet, come before it or after, with fewer columns and with more.
+/// A norm's kernel waits for the use of its number. Sums that the host wants at once, in a context that has made none
+/// yet, come before it or after, with fewer columns and with more.
 TEST(GpuCorrelators, LeaveSumsAloneThatAreHeldBack) {
   for (const extents& lattice : {extents{4, 4, 4, 4}, extents{2, 2, 2, 128}, extents{8, 8, 8, 4}})
     for (const int columns : {1, 12}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links of the CPU library with those of the CUDA library, and how far they are apart.
+/// Links of the CPU library with the same links of the CUDA library, and their distance.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ inline gpu::context gpu_context(const extents& lattice) { return {lattice_geomet
 /// they are the same functions.
 inline double function_ulps() { return gpu::kernels_run_on_host() ? 0.0 : 3.0; }
 
-/// Returns the largest difference of a real number in two matrices; NaN where one holds one.
+/// Returns the largest difference of a real number in two matrices; NaN if one holds one.
 inline double largest_difference(const su3<double>& a, const su3<double>& b) {
   double worst = 0.0;
   for (int i = 0; i < colours; ++i)

@@ -4,11 +4,10 @@
 /// apart.
 ///
 /// Bounds. A number is stored to within u = unit_of<T> times the largest magnitude M of its site (in double and float
-/// to much less, where it is itself small). Both libraries store Dirac spinors in the time-diagonal basis: what they
-/// hold of the same numbers is 2 u M apart at the most. Where numbers are those of the DeGrand-Rossi basis, M is at
-/// most sqrt 2 larger in the other, and on the way back two errors add up with factors 1 / sqrt 2. Each library is off
-/// by at most 2 u M, and the rotations in double add a few 2^-53 M, which is where precision double needs part of the
-/// factor 4.
+/// to much less, if it is itself small). Both libraries store Dirac spinors in the time-diagonal basis: their versions
+/// of the same numbers are 2 u M apart at the most. For numbers in the DeGrand-Rossi basis, M is at most sqrt 2 larger
+/// in the other, and on the way back two errors add up with factors 1 / sqrt 2. Each library is off by at most 2 u M,
+/// and the rotations in double add a few 2^-53 M, which is where precision double needs part of the factor 4.
 #pragma once
 
 #include <bit>
@@ -161,10 +160,10 @@ inline std::vector<double> largest_of_sites(const site_numbers& numbers, int com
   return largest;
 }
 
-/// Returns |re| + |im|: bounds what a complex factor does to the error of a part.
+/// Returns |re| + |im|: bounds the growth of the error of a part by a complex factor.
 inline double size_of(const complex<double>& a) { return std::abs(a.re) + std::abs(a.im); }
 
-/// True where `a` and `b` have the same bits, number by number.
+/// True if `a` and `b` have the same bits, number by number.
 inline bool same_bits(const site_numbers& a, const site_numbers& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
