@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What dslash-scaling is told on its command line.
+/// Options of dslash-scaling's command line.
 #pragma once
 
 #include <cstddef>

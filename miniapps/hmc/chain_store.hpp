@@ -31,7 +31,7 @@ struct trajectory_record {
   std::optional<chain_measurement> measured{};
 };
 
-/// In addition to the links.
+/// The state of a chain in addition to its links.
 struct chain_state {
   double start_plaquette = 0.0;
   std::uint64_t links_sum = 0;  ///< of the links after the last trajectory that was stored

@@ -144,7 +144,7 @@ void check_operations(molecular_dynamics& state, const test_links& where, const 
   where.check("links after the way back", cpu::rms_distance(state.links(), where.links, where.comm), 1e-10);
 }
 
-/// A step there and back.
+/// Checks that a step there and back ends at its start.
 void check_way_back(molecular_dynamics& state, const test_links& where, const md_plan& plan) {
   const md_plan step = short_plan(state.action(), plan, 1, short_tau(plan));
   state.set_links(where.links);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What hmc is told on its command line.
+/// Options of hmc's command line.
 #pragma once
 
 #include <optional>
@@ -58,7 +58,7 @@ void take_choices(hmc_options& options, const json_document& chain, const std::s
 /// Returns parameters for the report.
 json_document parameters_of(const hmc_options& options, const lattice_geometry& geometry);
 
-/// Returns what two runs must have in common for one to continue the chain of the other.
+/// Returns the parameters that two runs must have in common for one to continue the chain of the other.
 json_document parameters_of_chain(const hmc_options& options);
 
 }  // namespace plaquette

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What hmc prints and reports of a chain.
+/// Output and report of hmc on a chain.
 #pragma once
 
 #include "miniapps/hmc/chain_store.hpp"

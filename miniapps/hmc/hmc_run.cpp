@@ -399,7 +399,7 @@ run_estimate hmc_program::estimate(app_run& run) {
 }
 
 void hmc_program::add_times(run_estimate& needs, const app_run& run, const machine_figures& machine) const {
-  // What multigrid takes depends on links. A trial sets steps that are not given.
+  // The work of multigrid depends on links. A trial sets steps that are not given.
   const hybrid_action& action = options_.action;
   if (options_.chooses_steps || action.has_multigrid() || (action.quarks && options_.expected_iterations == 0)) return;
   const trajectory_times times = times_of_trajectory(options_, run.geometry, machine);

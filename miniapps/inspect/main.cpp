@@ -52,7 +52,7 @@ constexpr const char* help =
     "Exit status: 0 readable and as its header says; 1 a check failed; 2 no such file, or of no known\n"
     "kind; 4 out of memory; 6 stopped by a signal; 70 internal error.\n";
 
-/// What `--flow` says; a time of 0 is none.
+/// The values of `--flow`; a time of 0 is none.
 struct flow_choice {
   double time = 0.0, step = 0.02;
 };

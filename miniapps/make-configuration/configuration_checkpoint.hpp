@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The state of a run between two sweeps, in a file. It is an ILDG configuration, links in double precision with their
-/// checksum, that any program reads as such. One more record, "plaquette-checkpoint", says what run this is and how far
-/// it came. Random numbers depend on (seed, number of the sweep, site) alone, so that no generator has a state to keep.
+/// checksum, that any program reads as such. One more record, "plaquette-checkpoint", has the parameters of the run and
+/// its progress. Random numbers depend on (seed, number of the sweep, site) alone, so that no generator has a state to
+/// keep.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ struct measurement {
   plaquettes plaquette;
 };
 
-/// In addition to the links.
+/// The progress of a run, in addition to the links of its checkpoint.
 struct configuration_progress {
   int sweeps_done = 0;  ///< since the very first one of all runs
   std::vector<measurement> history;
@@ -38,7 +39,8 @@ void write_configuration_checkpoint(const std::string& path, const gauge_configu
 /// run that is not the one of these parameters or was to end before. Not collective.
 configuration_progress read_configuration_progress(const std::string& path, const configuration_options& options);
 
-/// Returns what two runs must have in common for one to continue the other: everything that the links depend on.
+/// Returns the parameters that two runs must have in common for one to continue the other: all that the links depend
+/// on.
 json_document parameters_of_links(const configuration_options& options);
 
 }  // namespace plaquette

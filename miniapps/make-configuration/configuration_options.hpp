@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What make-configuration is told on its command line.
+/// Options of make-configuration's command line.
 #pragma once
 
 #include <cstdint>

@@ -359,7 +359,7 @@ exit_status configuration_program::body(app_run& app) {
   const auto links = app.device->import_links(std::move(start.links));
   run_state run{app, options_, done_};
   do_sweeps(run, *links);
-  const stop_question none(nullptr);  // what there is gets written
+  const stop_question none(nullptr);  // checks and files are not interrupted
   check_links(run, links->on_host(), start);
   write_files(run, links->on_host());
   note_results(run, start, links->on_host());

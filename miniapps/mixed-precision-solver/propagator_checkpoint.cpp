@@ -30,7 +30,7 @@ json_document to_json(const column_result& c, const std::vector<double>& history
       {"history", history}};
 }
 
-// What no run reaches: numbers beyond are refused before they are reckoned with.
+// Numbers that no run reaches: larger ones are refused before they are reckoned with.
 constexpr int most_iterations = 100'000'000;  // as --max-iterations
 constexpr double largest_real = 1e100, largest_residual = 1e10;
 

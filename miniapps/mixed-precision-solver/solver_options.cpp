@@ -210,7 +210,7 @@ precision parse_precision(std::string_view text) {
                             : precision::half;
 }
 
-/// What --precision and the options around it say together.
+/// Sets the precisions from --precision and the options around it.
 void choose_precisions(solver_options& options, const raw_options& raw, const command_line& line) {
   const std::size_t hyphen = raw.precision.find('-');
   options.shared.precision = raw.precision;

@@ -65,7 +65,7 @@ std::string scheme_text(const solver_options& options);
 /// "symmetric", "asymmetric"
 std::string name(schur_kind kind);
 
-/// For the report.
+/// Returns parameters for the report.
 json_document parameters_of(const solver_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette

@@ -335,7 +335,6 @@ void write_if_whole(app_run& run, const solver_options& options, const propagato
                is_whole ? "" : ": not written, the run was stopped within a solve");
 }
 
-/// Solves, checks, reports.
 exit_status solve_and_report(app_run& run, const solver_options& options, const gauge_input& gauge,
                              propagator_result& solved) {
   enter_stage("the set-up of the operators");

@@ -18,7 +18,7 @@ namespace plaquette {
 void print_problem(const solver_options& options, const lattice_geometry& geometry);
 /// Returns the lines of --dryrun on the work, in addition to the memory (run_estimate::lines).
 std::vector<std::pair<std::string, std::string>> lines_of(const solver_options& options, const work_estimate& work);
-/// Returns what --dryrun says of the time on a machine that is known.
+/// Returns the text of --dryrun on the time on a machine that is known.
 std::string text_of_seconds(const solver_options& options, const solve_times& times);
 void print_columns(const std::vector<column_result>& columns);
 void print_timing(const report& r);

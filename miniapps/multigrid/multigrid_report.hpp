@@ -11,7 +11,7 @@
 
 namespace plaquette {
 
-/// The setup of one list of numbers of vectors, and what came of it.
+/// The setup of one list of numbers of vectors, and its results.
 struct schedule_results {
   setup_results setup;
   json_document levels;   ///< of a profiled solve

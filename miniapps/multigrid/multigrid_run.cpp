@@ -163,7 +163,7 @@ exit_status multigrid_program::body(app_run& run) {
   try {
     measure(run, *solver, solves, results);
   } catch (...) {
-    add_solves(run.result, results, options_);  // with what there is
+    add_solves(run.result, results, options_);  // with the results so far
     throw;
   }
   solves.check_clock();
@@ -173,7 +173,7 @@ exit_status multigrid_program::body(app_run& run) {
   return run.finish(status_of(results, options_));
 }
 
-/// Makes one iteration of a solve, and reads what came of it: a setup that was put off is made now.
+/// Makes one iteration of a solve, and reads its result: a setup that was put off is made now.
 void multigrid_program::first_iteration(multigrid_solver& solver) const {
   solver.resize(1);
   solver.make_sources(options_.source, {0}, scaling::phase_of_stretch(-1));

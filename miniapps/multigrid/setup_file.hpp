@@ -15,7 +15,7 @@
 
 namespace plaquette {
 
-/// What null vectors belong to. Another mass may use them.
+/// The action and the links that null vectors belong to. Another mass may use them.
 struct setup_origin {
   fermion_action action;
   double links = 0.0;  ///< `links_checksum`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What came of each source, by each solver, and the numbers made of it.
+/// The results of each source, by each solver, and the numbers made of them.
 #pragma once
 
 #include <optional>

@@ -96,7 +96,7 @@ bool has_vtkhdf() { return true; }
 
 namespace {
 
-/// Closes what HDF5 has opened.
+/// Closes objects that HDF5 has opened.
 class hdf5_object {
  public:
   hdf5_object(hid_t id, herr_t (*close)(hid_t), const std::string& path) : id_(id), close_(close) {
@@ -136,7 +136,7 @@ class vtkhdf_writer {
     require(H5Awrite(name.id(), type.id(), kind.data()));
   }
 
-  /// What HDF5 has kept in memory goes to the disk, which may be full.
+  /// Data in memory of HDF5 goes to the disk, which may be full.
   void finish() const { require(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL)); }
   /// A list of rows; columns 1: a plain list.
   template <class Number>

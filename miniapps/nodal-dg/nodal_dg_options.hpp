@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What nodal-dg is told on its command line.
+/// Options of nodal-dg's command line.
 #pragma once
 
 #include <array>

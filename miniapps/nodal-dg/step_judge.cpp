@@ -19,7 +19,7 @@ namespace {
 constexpr double most_work = 6e8, cheap_work = 1.5e8;
 constexpr std::int64_t most_steps = 10, fewest_elements = 4, most_elements_drawn = 64;
 
-/// Of one element and stage.
+/// Returns the multiplications of one element and stage.
 double work_of_element(const dg_domain& domain) {
   const double nodes = domain.nodes(), faces = domain.reference.faces(), face_nodes = domain.reference.face_nodes;
   return domain.fields * nodes * (domain.reference.dimension * nodes + faces * face_nodes);

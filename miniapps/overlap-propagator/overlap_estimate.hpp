@@ -44,7 +44,7 @@ struct overlap_times {
 overlap_times times_of(const overlap_options& options, double volume, double lowest, double highest, double gap,
                        const kernel_speed& speed);
 
-/// What --scheme auto is expected to choose: the scheme that takes less by the model.
+/// The expected choice of --scheme auto: the scheme that takes less by the model.
 struct expected_choice {
   overlap_options options;                   ///< with that scheme
   double preconditioned = 0.0, other = 0.0;  ///< modes of D and propagators of both; other: relaxed

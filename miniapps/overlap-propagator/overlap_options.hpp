@@ -57,7 +57,7 @@ struct overlap_options {
   int overlap_search_space = 0, overlap_block = 0;
   bool relaxed_modes = true;
   basis_place basis = basis_place::automatic;
-  bool kernel_basis_on_host = false, overlap_basis_on_host = false;  ///< what came of it
+  bool kernel_basis_on_host = false, overlap_basis_on_host = false;  ///< the choice
 
   std::vector<double> masses{0.02, 0.05, 0.1, 0.3};
   overlap_scheme scheme = overlap_scheme::relaxed;
@@ -99,7 +99,7 @@ overlap_mode_search overlap_search_of(const overlap_options& options);
 /// Throws input_error for arguments that cannot be used, help_requested for --help.
 overlap_options parse_overlap_options(int argc, const char* const* argv);
 
-/// All that determines the result.
+/// Returns all parameters that determine the result, for the report.
 json_document parameters_of(const overlap_options& options, const lattice_geometry& geometry);
 
 }  // namespace plaquette

@@ -48,7 +48,7 @@ struct expected_operator {
 /// How far an operator's output is from the formula's, over the sampled sites of the output. Both are NaN if the output
 /// holds one.
 struct difference {
-  double norm = 0.0;        ///< |found - expected| / |expected|: what rounding does
+  double norm = 0.0;        ///< |found - expected| / |expected|: the effect of rounding
   double worst_site = 0.0;  ///< the largest |found(x) - expected(x)| in units of the root mean square of |expected(x)|:
                             ///< one wrong component of one site stands out on any lattice
 };

@@ -35,7 +35,7 @@ struct named_file {
 struct run_estimate {
   double host_bytes = 0.0;  ///< a rank, beyond the memory of the process so far
   double gpu_bytes = 0.0;   ///< a rank, on the GPU
-  /// What else --dryrun and the head of the output say: a word of at most 10 characters, and a text.
+  /// Further lines of --dryrun and of the head of the output: a word of at most 10 characters, and a text.
   std::vector<std::pair<std::string, std::string>> lines{};
   double fom = 0.0;  ///< that a dry run expects on a machine that is known; 0: none
 };
@@ -48,7 +48,7 @@ class program {
   virtual program_text text() const = 0;
   /// Reads the arguments. Throws input_error, or help_requested for --help.
   virtual void parse(int argc, const char* const* argv) = 0;
-  /// Returns what parse() read of the shared options.
+  /// Returns the shared options that parse() read.
   virtual const shared_options& shared() const = 0;
   /// All files but --json, which comes by itself.
   virtual std::vector<named_file> files() const { return {}; }
@@ -77,7 +77,7 @@ lattice_geometry no_lattice(const communicator& world);
 /// Returns the whole main of a program.
 int run_program(program& app, int argc, char** argv);
 
-/// Returns what run_program does between the arguments and the exit status; for tests.
+/// Runs the part of run_program after the arguments were read, and returns the exit status; for tests.
 exit_status run_parsed(program& app, const communicator& world);
 
 }  // namespace plaquette

@@ -39,7 +39,7 @@ struct propagator_facts {
   double plaquette = 0.0;
   std::vector<double> residuals;       ///< relative, of the full system, by the reference; a column each
   double tolerance = 0.0;              ///< that the residuals were held to
-  std::vector<hdf5_attribute> more{};  ///< what else the file says, of another operator; is not read
+  std::vector<hdf5_attribute> more{};  ///< further contents of the file, of another operator; is not read
 };
 
 /// Returns "degrand-rossi", "nonrelativistic", "dirac-pauli", "openqcd", "tmlqcd": the inverse of parse_gamma_basis.

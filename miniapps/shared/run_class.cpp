@@ -20,7 +20,8 @@ const json_document& ladder() {
   return document;
 }
 
-/// Whether `found` is `expected`; of an object, in what `expected` names. Numbers may differ in the last digits.
+/// Returns whether `found` is `expected`; of an object, in the members that `expected` names. Numbers may differ in the
+/// last digits.
 bool same(const json_document& expected, const json_document& found) {
   if (expected.is_object())
     return found.is_object() && std::ranges::all_of(expected.items(), [&found](const auto& item) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Official problems: what --size and --memory fix, and whether a run keeps to it. The ladder is
+/// Official problems: the parameters that --size and --memory fix, and whether a run keeps to them. The ladder is
 /// common/app/classes.json, which tools/validate.py reads too; RUN_RULES.md says its purpose.
 #pragma once
 
@@ -47,7 +47,7 @@ std::optional<official_class> find_class(const std::string& app, const class_opt
 /// line gives itself.
 void take_problem(shared_options& options, const official_class& problem, const command_line& line);
 
-/// Returns the verdict on a run: what in its parameters, its links or its duration differs from the class.
+/// Returns the verdict on a run: the parameters, the links or the duration in which it differs from the class.
 class_verdict judge_class(const official_class& problem, const report& result, double work_seconds);
 
 /// Returns the seconds of timed work that the figures and solves of a report tell of.
