@@ -11,8 +11,8 @@ namespace plaquette::cpu {
 double largest_cache_bytes(const std::string& folder);
 
 /// Returns the same for the caches that core 0 may use together with other cores. Where Linux describes none (in some
-/// containers) what `sysconf` says, which may be the sum over all caches of a processor that has several; where that
-/// knows nothing, 32 MB. Read once.
+/// containers) it is the size by `sysconf`, which may be the sum over all caches of a processor that has several; if
+/// that is unknown, 32 MB. Read once.
 double last_level_cache_bytes();
 
 }  // namespace plaquette::cpu

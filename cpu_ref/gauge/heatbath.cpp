@@ -68,7 +68,7 @@ const auto square_root = [](const lanes& values) {
   return roots;
 };
 
-/// The links of one direction at a batch of sites, and the way to what their staples need.
+/// The links of one direction at a batch of sites, and the way to the links of their staples.
 struct link_batch {
   std::array<site_links*, batch_size> at;
   std::array<std::uint64_t, batch_size> global_index;

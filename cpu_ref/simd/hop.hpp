@@ -142,7 +142,7 @@ PLAQUETTE_INLINE void add_colour(complex_simd<V> (&w)[2][3], const Link& link, i
 /// One hop from a block of this rank: project, permute lanes, multiply, reconstruct. Forwards the half-spinor is
 /// permuted before U(x) multiplies it; backwards U^+(x - mu) multiplies in the neighbour's lane order and the product
 /// is permuted: links are never permuted. Colour by colour, so that 12 products and one colour of h are in registers.
-/// Before colour j, `request(j)` may prefetch what later blocks need.
+/// Before colour j, `request(j)` may prefetch data for later blocks.
 template <int mu, bool forward, int sign, int W, class V, class Spinor, class Link, class Request>
 PLAQUETTE_INLINE void hop_inside(block_spinor<V>& sum, const Spinor& psi, const Link& link, int permutation,
                                  const typename V::lane* table, const Request& request) {
