@@ -14,7 +14,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// Waits for the message that has what matrix m of a site is multiplied with, and returns it.
+/// Waits for the message with the vector for matrix m of a site, and returns the vector.
 template <class T>
 PLAQUETTE_HOST_DEVICE const complex<T>* awaited_input(const coarse_products<T>& p, std::int64_t site, std::int32_t m) {
   const std::int32_t d = m - (p.has_own() ? 1 : 0), y = p.neighbours[site * hop_directions + d];

@@ -129,8 +129,8 @@ class staged_transport final : public device_messages::transport {
     begun_.hold_back(from_device_.native());
     begun_.hold_back(to_device_.native());
     const auto others = copy_own(comm_.rank(), to_device_, send, receive);
-    // Two buffers receive alternately. What arrived in this one has long left it for the device, since data that was
-    // queued behind it has come to the host.
+    // Two buffers receive alternately. The message that arrived in this one has long left it for the device, since data
+    // that was queued behind it has come to the host.
     slot_ = 1 - slot_;
     arrived_[slot_].wait();
     expect(others.receive);

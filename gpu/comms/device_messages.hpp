@@ -42,7 +42,7 @@ class device_messages {
   /// the device; work that is queued on q before `finish` runs together with the messages, and must not touch `send`
   /// and `receive`.
   void start(const queue& q, std::span<const device_message> send, std::span<const device_message> receive);
-  /// Moves on what can be moved without waiting; for those who queue long work between start and finish.
+  /// Moves on messages without waiting; for callers that queue long work between start and finish.
   void progress();
   /// Work that is queued on q afterwards sees the messages that have arrived, and may write to `send` again.
   void finish(const queue& q);

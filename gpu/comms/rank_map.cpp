@@ -199,7 +199,7 @@ rank_map::rank_map(const communicator& comm, int device) {
     place.host = records[a].host;
     place.ranks_on_host = 0;
     for (std::size_t b = 0; b < ranks; ++b) {
-      links_[a][b] = std::max(links[a * ranks + b], links[b * ranks + a]);  // what both of them can do
+      links_[a][b] = std::max(links[a * ranks + b], links[b * ranks + a]);  // the link that both can use
       if (!are_on_one_host(records[a], records[b])) continue;
       ++place.ranks_on_host;
       if (b < a) ++place.number_on_host;

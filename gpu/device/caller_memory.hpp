@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Memory of the device that belongs to a caller: the kind of its pointers, and copies that wait for the caller's work.
-/// In the host build, memory of the device is what allocate_for_caller made.
+/// In the host build, memory of the device is memory from allocate_for_caller.
 #pragma once
 
 #include <cstddef>

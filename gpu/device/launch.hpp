@@ -338,8 +338,9 @@ void for_each_site(const queue& q, std::int64_t sites, int columns, const Body& 
                 columns, q.next_is_reversed(), body);
 }
 
-/// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count.
-/// Double, in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same bits.
+/// Computes result[column][k], the sum over 0 <= i < sites of the terms that body(i, column, sums) adds to sums[k], k <
+/// Count. Double, in a fixed order: the same bits whenever it runs, and on the host too where the body gives the same
+/// bits.
 /// \param result  of the device
 /// \param ranks   over which the sums are added too, in their order; null for none
 /// \param end     the use that the kernel makes of the sums of a column before it ends (see `nothing_at_the_end`)

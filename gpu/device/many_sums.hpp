@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(sum_threads)
 
 #endif
 
-/// Computes result[column][k], the sum over 0 <= i < sites of what body(i, column, sums) adds to sums[k], k < Count, on
-/// this rank. Double, in a fixed order: the same bits whenever it runs.
+/// Computes result[column][k], the sum over 0 <= i < sites of the terms that body(i, column, sums) adds to sums[k], k <
+/// Count, on this rank. Double, in a fixed order: the same bits whenever it runs.
 /// \param end  the use that the kernel makes of the sums of a column before it ends: end.count tasks, one a warp
 template <int Count, class Body, class End>
 void sum_many_over(const queue& q, std::int64_t sites, int columns, double* result, const Body& body, const End& end) {

@@ -55,12 +55,12 @@ class queue {
   explicit queue(int device = 0);
 
   int device() const;
-  /// Waits until all that is queued is done; throws what went wrong with it.
+  /// Waits until all that is queued is done; throws its errors.
   void synchronize() const;
   /// Whether its device can start a kernel while the one before still runs (compute capability 9.0).
   bool starts_kernels_early() const;
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
-  /// with what that one touched last, and finds a good part of it in the cache.
+  /// with the data that the other one touched last, and finds a good part of it in the cache.
   bool next_is_reversed() const;
   /// Returns the cudaStream_t; nullptr in the host build. A kernel that was held back is launched first.
   void* native() const;

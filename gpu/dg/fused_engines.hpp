@@ -136,7 +136,7 @@ struct fma_engine {
   }
 };
 
-/// Returns what tensor cores make of an operand of TF32: they drop its last 13 bits.
+/// Returns an operand of TF32 as tensor cores read it: they drop its last 13 bits.
 inline double operand_of_mma(double x) { return x; }
 inline double operand_of_mma(float x) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffffe000U); }
 /// And of a sum: in float it is cut off, not rounded (M. Fasi et al., PeerJ Comput. Sci. 7 (2021) e330), so that errors

@@ -106,7 +106,7 @@ struct blocks_of_field_strengths {
   }
 };
 
-/// The same, and what diagonal_of_precisions has more. Returns 1 if a block to be inverted is not positive.
+/// The same, and the other forms of diagonal_of_precisions. Returns 1 if a block to be inverted is not positive.
 struct blocks_of_precisions {
   clover_configuration::pointer a, inverse;
   packed_diagonal a_in_single, a_in_half, inverse_in_single, inverse_in_half;

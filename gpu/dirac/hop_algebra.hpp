@@ -27,7 +27,6 @@ inline constexpr int half_spinor_size = 2 * colours;
 template <class T>
 inline constexpr int spinor_block_bytes = column_bytes<T>(spins * colours);
 
-/// Which halves of a spinor.
 enum class spinor_part { upper, lower, both };
 
 /// Where a site's numbers lie: its 16-byte chunks, chunk_stride apart, and in half its scale.
@@ -152,7 +151,7 @@ PLAQUETTE_KERNEL_INLINE void project(spin_rows<Real, 2>& h, const Spinor& psi) {
     }
 }
 
-/// Computes sum += weight * (the spinor of which g is what `project` keeps).
+/// Computes sum += weight * (the spinor of which `project` keeps g).
 template <int direction, class Real>
 PLAQUETTE_KERNEL_INLINE void add_unprojected(spin_rows<Real, 4>& sum, const spin_rows<Real, 2>& g, Real weight) {
   constexpr int mu = direction / 2;

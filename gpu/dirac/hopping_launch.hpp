@@ -24,7 +24,6 @@ struct hopping_problem {
   unsigned cut = 0;              ///< bit mu: neighbours along mu are other ranks, and tiles at the ends wait for them
 };
 
-/// Which kernel.
 enum class hopping_variant {
   gather = 1,  ///< a thread a site and column, each on its own: the one that also runs on the host
   tiles = 2,   ///< a thread a site; blocks are tiles of the lattice; all loads in flight

@@ -105,7 +105,7 @@ class hopping_term {
   /// rank_options have it.
   void set_overlap(bool overlap) { overlap_ = overlap; }
   bool overlaps() const { return overlap_; }
-  /// Without it this rank's box is taken as periodic: for measurements of what communication costs.
+  /// Without it this rank's box is taken as periodic: for measurements of the cost of communication.
   void set_communication(bool communicates) { communicates_ = communicates; }
   /// Whether applications may be recorded in a work_graph.
   bool recordable() const;

@@ -25,7 +25,7 @@ class pair_hopping_term {
   /// Takes other links of the same lattice, in the memory of the links so far.
   void follow(const gauge_configuration& links);
 
-  /// Computes what hopping_term::apply does; A of an epilogue by pairs, too. Sums have the bits of dot_norm2.
+  /// Computes the same as hopping_term::apply; A of an epilogue by pairs, too. Sums have the bits of dot_norm2.
   void apply(field<float_pair>& out, const field<float_pair>& in, bool daggered = false,
              const hopping_finish<float_pair>& finish = {}) const;
 

@@ -16,7 +16,7 @@
 
 namespace plaquette::gpu {
 
-/// What 16, 8 and 4 bytes are to a kernel: words of 32 bits.
+/// A run of 16, 8 or 4 bytes, as words of 32 bits.
 template <int count>
 struct alignas(4 * count) words {
   std::uint32_t w[count];

@@ -66,7 +66,7 @@ PLAQUETTE_HOST_DEVICE inline number_group<T> pack_group(const complex<real_of<T>
   return packed;
 }
 
-/// Returns the largest magnitude among numbers and what came before; NaN counts as the largest.
+/// Returns the largest magnitude among numbers and an earlier result; NaN counts as the largest.
 template <class Real>
 PLAQUETTE_HOST_DEVICE inline float largest_of(float before, const complex<Real> (&z)[group_size]) {
   PLAQUETTE_GPU_UNROLL

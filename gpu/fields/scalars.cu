@@ -79,7 +79,7 @@ struct scalars::node {
   scalar_operation operation = scalar_operation::leaf;
   std::shared_ptr<node> a = {}, b = {};
   scalar_leaf leaf = {};                                     ///< of a leaf its numbers, of `above_limits` the limits
-  std::shared_ptr<std::byte> memory = {}, more_memory = {};  ///< what `leaf` points to
+  std::shared_ptr<std::byte> memory = {}, more_memory = {};  ///< the number that `leaf` points to
   std::vector<double> limits = {};                           ///< of `above`
   int instructions = 1, leaves = 1;                          ///< of the program that works it out
 

@@ -34,7 +34,7 @@ class scalars {
   /// Returns complex<double>[columns] on the device, valid in the queue from here on and as long as this or a copy
   /// lives.
   const complex<double>* on_device() const;
-  /// Keeps what `on_device` returned alive.
+  /// Keeps the memory of `on_device` alive.
   std::shared_ptr<const void> storage() const;
   friend std::vector<scalar_program> take_programs(const coefficients& numbers);
 

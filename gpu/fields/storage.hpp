@@ -51,7 +51,7 @@ PLAQUETTE_HOST_DEVICE constexpr std::int32_t column_bytes(int components) {
 
 // --- 16-bit numbers --------------------------------------------------------------------------------------------------
 
-/// What `biased_number` adds to the integer.
+/// The number that `biased_number` adds to the integer.
 inline constexpr float number_bias = 8388608.0F + 32768.0F;
 
 /// Returns number_bias + q of the lower (which = 0) or upper (1) half of a word: exact.

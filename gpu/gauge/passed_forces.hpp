@@ -120,7 +120,7 @@ struct add_forces_of_plaquettes {
   }
 };
 
-/// Adds step times what three plaquettes have passed on to a link.
+/// Adds step times the forces that three plaquettes have passed on to a link.
 struct add_passed_forces {
   gauge_momenta::pointer momenta;
   passed_forces passed;

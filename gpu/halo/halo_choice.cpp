@@ -64,7 +64,7 @@ double seconds_of(const lattice_geometry& geometry, const communicator& comm, co
   return policy == halo_policy::automatic ? slowest[0] / of_launches : slowest[0];
 }
 
-/// What else a choice depends on: "2 hosts", "1 hosts shared GPUs".
+/// Other properties that a choice depends on: "2 hosts", "1 hosts shared GPUs".
 std::string text_of(const rank_map& map) {
   std::set<std::string> hosts;
   for (int rank = 0; rank < map.size(); ++rank) hosts.insert(map.place(rank).host);

@@ -80,7 +80,7 @@ struct gpu_hmc_backend : multigrid_backend {
       all.a_in_half = in_half->diagonal().memory(), all.inverse_in_half = in_half->inverse_diagonal().memory();
     return make_diagonal_of_precisions(all, links, in_double.action());
   }
-  /// Makes what follow_at_once leaves as it was NaN.
+  /// Makes the blocks NaN that follow_at_once does not set.
   template <class T>
   static void spoil_unread(const gpu::wilson_clover<T>& m, bool reads_all) {
     site_diagonal<T> a = m.diagonal(), inverse = m.inverse_diagonal();  // share memory
