@@ -25,11 +25,11 @@ struct fixed_gauge {
   bool converged = false;  ///< quality.theta <= tolerance
 };
 
-/// Returns links in a maximum of the functional, which need not be the highest (Gribov copies). A sweep replaces g(x),
-/// a parity at a time, by the power omega of the factor that maximises the functional in each of its SU(2) subgroups.
-/// (Mandula, Ogilvie, Phys. Lett. B 248 (1990) 156) The bits are the same on any number of threads; over process grids
-/// the number of sweeps may differ where theta stands at the tolerance. Throws input_error for a rule that makes no
-/// sense. Collective.
+/// Returns links in a maximum of the functional, which need not be the highest (Gribov copies). A sweep multiplies
+/// g(x), a parity at a time, with an element of each SU(2) subgroup: the one that maximises the functional, to the
+/// power omega. (Mandula, Ogilvie, Phys. Lett. B 248 (1990) 156) The bits are the same on any number of threads; over
+/// process grids the number of sweeps may differ where theta stands at the tolerance. Throws input_error for a rule
+/// that makes no sense. Collective.
 /// \param links  in SU(3), ghosts filled
 fixed_gauge gauge_fixed(const gauge_configuration& links, gauge_condition condition, const gauge_fixing_rule& rule,
                         const communicator& comm);
