@@ -12,7 +12,7 @@
 namespace plaquette::gpu {
 
 /// out(x) = start(x) + factor sum_m A_m(x) in(x_m). Eight matrices of a site belong to its eight neighbours; nine begin
-/// with the matrix of the site itself; one is the matrix of the site alone. start may be absent.
+/// with the matrix of the site itself; one belongs to the site alone. start may be absent.
 template <class T>
 struct coarse_products {
   tile_pointer matrices;

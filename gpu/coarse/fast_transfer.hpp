@@ -800,8 +800,8 @@ __global__ void __launch_bounds__(batch_threads, 2)
   wait_for_copies<0>();
 }
 
-/// The numbers of a kernel (one_kernel.hpp): storage; bytes of a real of the fine field, or 0 for a coarse field; 0 for
-/// restriction and 1 for prolongation; tiles of columns (0: one column) and of vectors.
+/// The numbers of a kernel (one_kernel.hpp): storage; bytes of a real of the fine field, 0 for a coarse one; 0 for
+/// restriction, 1 for prolongation; tiles of columns (0: one column) and of vectors.
 template <class Fine>
 inline constexpr int bytes_of_fine = 0;
 template <class T>

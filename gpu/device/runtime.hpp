@@ -60,7 +60,7 @@ class queue {
   /// Whether its device can start a kernel while the one before still runs (compute capability 9.0).
   bool starts_kernels_early() const;
   /// True in every other call. A kernel that goes through its blocks backwards, after one that went forwards, begins
-  /// with the data that the other one touched last, and finds a good part of it in the cache.
+  /// with the data touched last, and finds a good part of it in the cache.
   bool next_is_reversed() const;
   /// Returns the cudaStream_t; nullptr in the host build. A kernel that was held back is launched first.
   void* native() const;

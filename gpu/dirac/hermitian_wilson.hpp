@@ -34,7 +34,7 @@ class hermitian_wilson {
                    reconstruct stored = reconstruct::twelve)
       : hermitian_wilson(ctx, import_links(ctx, links), action, stored) {}
 
-  /// Takes other links, in the memory of the links so far: what was recorded or tuned with this operator still holds.
+  /// Takes other links, in the memory of the links so far: recordings and tunings with this operator still hold.
   /// Collective. Throws as the constructor does; the operator can then be used after it has followed other links.
   /// \param links  not kept
   void follow(const gauge_configuration& links) { hopping_.follow(links); }

@@ -29,8 +29,8 @@ struct chunk_selection {
 };
 
 /// Sends the first `side` bytes of a buffer of the device to the rank above along mu and the next `side` bytes to the
-/// rank below. Returns the place of the chunks from below, then from above: in the buffer, or in memory of the device
-/// that work queued before the next exchange along mu may read. Collective; waits for neighbours.
+/// rank below. Returns the place of the bytes from below, then from above: in the buffer, or in memory of the device.
+/// Work queued before the next exchange along mu may read them there. Collective; waits for neighbours.
 const std::byte* exchange_with_neighbours(const context& ctx, int mu, std::byte* buffer, std::size_t side);
 
 /// Every rank of a context makes the same calls in the same order.

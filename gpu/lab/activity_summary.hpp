@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What a device did and when, cut into stretches: how much of each it was idle, and with what it spent its time.
+/// The activities of a device over time, cut into stretches: how much of each it was idle, and with what it spent its
+/// time.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ struct activity {
   std::uint32_t name = 0;  ///< place in a list of names
 };
 
-/// What one name took of a stretch.
+/// The share of one name in a stretch.
 struct activity_share {
   std::uint32_t name = 0;
   double seconds = 0.0;  ///< activities that run at the same time count twice

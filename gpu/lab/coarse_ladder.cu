@@ -7,7 +7,7 @@ namespace plaquette::gpu {
 
 namespace {
 
-/// What all rungs take.
+/// The arguments of all rungs.
 struct ladder_operator {
   const complex<float>* matrices;
   const std::int32_t* neighbours;  ///< [site][8]

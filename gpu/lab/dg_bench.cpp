@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A stage of nodal DG: the fused kernel of an order; with `all` the textbook's ways beside it. Each is compared at all
+/// A stage of nodal DG: the fused kernel of an order; with `all` also the textbook's ways. Each is compared at all
 /// nodes with the pure gather, which tests hold to the CPU.
 ///
 ///   kernel_bench dg acoustics|maxwell PRECISION ORDER [central] [nodes=MILLIONS] [all]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How long the gauge side takes on a GPU: milliseconds a call, and the share of the copy bandwidth that the fewest
-/// bytes of a call would need. Ends with the plaquette of a short heat bath, to see that what was timed is what it
-/// should be.
+/// bytes of a call would need. Ends with the plaquette of a short heat bath, to see that the timed sweeps were right.
 ///
 ///   kernel_bench gauge [lattice=XxYxZxT]
 #include <cmath>
@@ -72,7 +71,7 @@ int lab::bench_gauge(const bench_words& words) {
   auto moving = gpu::copy_of(links);
   time("moving links", 3 * links_bytes, [&] { gpu::move_links(moving, momenta, 1e-3); });
   gpu::clover_configuration term(ctx), inverse(ctx);
-  {  // what operators need after a move
+  {  // work for operators after a move
     const fermion_action action = fermion_action::isotropic(0.1, 1.5);
     time("clover term", 2 * links_bytes, [&] { gpu::make_site_diagonal(term, links, action); });
     time("clover inverse", 2 * links_bytes, [&] { gpu::invert(inverse, term); });

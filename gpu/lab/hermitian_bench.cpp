@@ -5,7 +5,7 @@
 ///
 ///   kernel_bench hermitian PRECISION REALS [COLUMNS] [clenshaw] [lattice=XxYxZxT] [OPTION]...
 ///
-/// Options: try=N tries the first N launches (default 1, the table's choice), show=N prints the fastest N (default 6),
+/// Options: try=N tries the first N launches (default 1, the table's choice), show=N prints the fastest N (default 6).
 /// launch=TEXT is part of their name, form=N is the kernel that was compiled, past stores past the caches.
 #include <algorithm>
 #include <string>

@@ -68,8 +68,8 @@ class work {
     random_spinors(start_, 12);
     restart();
     set({});
-    // The norm stays near 1 over thousands of applications: zeros and infinities draw less power and run faster. Growth
-    // is that of the largest singular vector, once the others are gone.
+    // The norm stays near 1 over thousands of applications: zeros and infinities draw less power and run faster. The
+    // largest singular vector sets the growth, once the others are gone.
     const int steps = r.columns == 1 ? 150 : 40;
     for (const int before : {steps, 2 * steps}) {
       for (int k = 0; k < before; ++k) step();
@@ -116,7 +116,7 @@ void measure(const context& ctx, const request& r, lab::bench_report& report) {
   copy(expected, w.result());
 
   const double pair_flops = (r.clover ? 3696.0 : 2640.0) * 0.5 * static_cast<double>(volume(r.lattice)) * r.columns;
-  // Of both hops: links once for all columns, a spinor read and one written each; with clover a block a site each, and
+  // Of both hops: links once for all columns, a spinor read and one written each. With clover a block a site each, and
   // the input of the first for the second.
   const double real = is_half<T> ? 2.0 : sizeof(real_of<T>), spinor = 24.0 * real + (is_half<T> ? 4.0 : 0.0);
   const double pair_bytes = 0.5 * static_cast<double>(volume(r.lattice)) *

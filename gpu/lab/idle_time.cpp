@@ -160,7 +160,7 @@ bool succeeds(CUptiResult result, const char* what) {
 }  // namespace
 }  // namespace plaquette::gpu::lab
 
-/// What the CUDA driver calls when it starts. Returns 1: loaded.
+/// The CUDA driver calls this when it starts. Returns 1: loaded.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace plaquette::gpu::lab;
   const char* const graphs = std::getenv("PLAQUETTE_IDLE_GRAPHS");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the benches of kernels have in common: words of the command line, times, rows with their share of the limit,
-/// and the verdict. A bench verifies each kernel before it times it.
+/// Common parts of the benches of kernels: words of the command line, times, rows with their share of the limit, and
+/// the verdict. A bench verifies each kernel before it times it.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 
 namespace plaquette::gpu::lab {
 
-/// Words of a command line: those in order, and KEY=VALUE in any place.
+/// Words of a command line: some in order, and KEY=VALUE in any place.
 class bench_words {
  public:
   bench_words(int count, char** words);
-  /// Throw input_error, which names `what`, where the word is missing or is no number.
+  /// Throw input_error, which names `what`, if the word is missing or is no number.
   std::string word(std::size_t i, const std::string& what) const;
   int number(std::size_t i, const std::string& what) const;
   std::string word_or(std::size_t i, const std::string& otherwise) const;
@@ -84,7 +84,7 @@ double distance(const Field& a, const Field& b) {
   }
   return worst;
 }
-/// Numbers of half precision are compared as floats: what is made of a stored number is else rounded again.
+/// Numbers of half precision are compared as floats: results from a stored number would else be rounded again.
 inline double distance(const field<half>& a, const field<half>& b) {
   auto x = like(a, a.columns(), as<field<float>>), y = like(a, a.columns(), as<field<float>>);
   convert(x, a), convert(y, b);

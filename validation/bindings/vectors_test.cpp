@@ -529,7 +529,7 @@ TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
     EXPECT_EQ(fixed->sweeps, sweeps);
     EXPECT_FALSE(fixed->converged);
   }
-  // What was made there goes on there: links of a chain of calls, and a solver that follows them.
+  // Links that were made there go on there: in a chain of calls, and in a solver that follows them.
   plq::solver solver = plq::make_krylov_solver(on_host, quarks, {.device = where});
   expect_links(0, [&] { solver.follow(links.smeared({.kind = ape}).flow(0.1).links); });
 

@@ -1057,7 +1057,7 @@ TEST_P(moving_multigrid_test, RenewedVectorsAreAsGoodAsFresh) {
   }
 }
 
-/// An overlap solver on links that move: what the stages of a calculation make of it.
+/// An overlap solver on links that move: the results of the stages of a calculation.
 struct overlap_stages {
   kernel_modes of_h;
   sign_handle sign;
@@ -1108,7 +1108,7 @@ TEST_P(library_test, OverlapSolversFollowLinksThatMove) {
     EXPECT_THAT(message_of(work), HasSubstr("expected " + made + " of the links that it follows"));
   for (const double residual : solver->residuals(before.of_h)) EXPECT_GE(residual, 1e-4);
 
-  // All that it makes now is what a solver of these links makes.
+  // All its results now agree with a solver of these links.
   const overlap_stages now(*solver);
   EXPECT_THAT(message_of([&] { solver->solve(now.sign, before.of_d, x, masses, by_cg); }), HasSubstr("modes of D"));
   const auto fresh = small->make_overlap_solver(std::make_shared<const gauge_configuration>(moving->exported()),

@@ -82,7 +82,7 @@ shared_options with_protocol(double idle, double running) {
   return options;
 }
 
-/// A kernel whose application takes 1 ms, and what was called: a word each.
+/// A kernel whose application takes 1 ms, and the calls: a word each.
 struct recorded_kernel {
   std::vector<std::string> calls{};
   timed_kernel kernel() {

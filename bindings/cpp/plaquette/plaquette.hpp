@@ -210,8 +210,8 @@ class gauge_field {
   /// Returns the average of Re tr P / 3.
   double plaquette() const;
 
-  // Other links. Links that are on a GPU (heatbath_options::device) are smeared, flowed and fixed there, and what is
-  // made of them stays there. The host copies it when it first needs it.
+  // Other links. Links that are on a GPU (heatbath_options::device) are smeared, flowed and fixed there, and the new
+  // links stay there. The host copies them when it first needs them.
 
   /// Returns smeared links.
   gauge_field smeared(const link_smearing& how) const;
@@ -253,7 +253,7 @@ struct heatbath_options {
   int sweeps = 1;           ///< combined ones
   std::uint64_t seed = 1;   ///< of the random numbers
   std::uint64_t first = 0;  ///< number of the first combined sweep: continue with first + sweeps
-  /// The device that makes sweeps. On a GPU the links are copied there at the first call and stay: later sweeps,
+  /// The device that makes sweeps. On a GPU the links are copied there at the first call and stay. Later sweeps,
   /// `plaquette`, smearing, flow, gauge fixing, and solvers of that GPU that follow them read them there. The host
   /// copies them when it first needs them. On a lattice with reproducible sums they come back to the host.
   api::device device = api::device::cpu;

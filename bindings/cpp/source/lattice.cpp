@@ -311,7 +311,7 @@ double gauge_field::plaquette() const {
 
 namespace {
 
-/// Links of a caller where they are, and other links that are made of them there. Keeps others off their GPU for as
+/// Links of a caller in their place, and other links that are made of them there. Keeps others off their GPU for as
 /// long as it lives.
 class links_in_place {
  public:
