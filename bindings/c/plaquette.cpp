@@ -649,6 +649,13 @@ int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge) {
   });
 }
 
+int plaquette_overlap_follow(plaquette_overlap overlap, plaquette_gauge gauge) {
+  return answer([&] {
+    object_of(overlap)->follow(*object_of(gauge));
+    return api::code::success;
+  });
+}
+
 int plaquette_gauge_copy(plaquette_gauge gauge, void* numbers, size_t length, const plaquette_link_layout* layout) {
   return answer([&] {
     const auto links = object_of(gauge);

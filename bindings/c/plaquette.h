@@ -260,6 +260,10 @@ PLAQUETTE_PUBLIC int plaquette_solver_follow(plaquette_solver solver, plaquette_
 PLAQUETTE_PUBLIC int plaquette_solver_renew(plaquette_solver solver, int iterations);
 /** Does as plaquette_solver_follow, for M. */
 PLAQUETTE_PUBLIC int plaquette_operator_follow(plaquette_operator m, plaquette_gauge gauge);
+/** Does as plaquette_solver_follow, for H, and finds as many modes as there were, for these links. Answers as
+   plaquette_overlap_create does. If it fails after H has followed, the solver answers PLAQUETTE_UNUSABLE_INPUT until a
+   follow succeeds. */
+PLAQUETTE_PUBLIC int plaquette_overlap_follow(plaquette_overlap overlap, plaquette_gauge gauge);
 
 /* ---- Quarks: M = (4 + m + C) - 1/2 sum of hops if isotropic. A spinor that crosses the boundary forwards takes the
    phase. m = 1/(2 kappa) - 4. */

@@ -990,6 +990,55 @@ TEST(Overlap, TakesModesThatItGaveAndNoOthers) {
 #endif
 }
 
+TEST(Overlap, FollowsLinksThatMove) {
+  const auto other = [](std::uint64_t seed) {
+    return dense_array(cpu::weak_field_configuration(lattice_geometry(tiny), 0.3, seed, {}));
+  };
+  plq::gauge_field links = field_of(weak_links(tiny));
+  plq::overlap_options options{.device = where, .kernel_modes = 4, .modes = 2, .mode_tolerance = 1e-4};
+  plq::overlap_solver solver = plq::make_overlap_solver(links, options);
+  const std::vector<double> masses{0.3};
+  const plq::rule rule{.tolerance = 1e-7};
+  const kept_modes first(solver, plq::mode_kind::kernel);
+  links.assign(other(6), plq::link_layout::dense(tiny));
+  expect_error(plq::code::unusable_input, "follows move 0 of its links, which have made 1",
+               [&] { solver.solve({}, masses, rule); });
+  solver.follow(links);
+  options.seed = 9;
+  plq::overlap_solver fresh = plq::make_overlap_solver(links, options);
+  const auto expect_fresh_modes = [&] {
+    for (const plq::mode_kind of : {plq::mode_kind::kernel, plq::mode_kind::plus, plq::mode_kind::minus}) {
+      const plq::mode_list found = solver.modes(of), wanted = fresh.modes(of);
+      ASSERT_EQ(found.values.size(), wanted.values.size());
+      EXPECT_EQ(found.verdict.passed, !found.values.empty()) << found.verdict.text;
+      for (std::size_t i = 0; i < found.values.size(); ++i) EXPECT_NEAR(found.values[i], wanted.values[i], 1e-6);
+    }
+    EXPECT_EQ(solver.index(), fresh.index());
+  };
+  expect_fresh_modes();
+  const plq::propagator quark = solver.solve({}, masses, rule)[0];
+  EXPECT_TRUE(quark.verdict().passed) << quark.verdict().text;
+  EXPECT_LE(largest_ratio(quark.pion(), fresh.solve({}, masses, rule)[0].pion()), 4e-6);
+  double moved = 0.0;
+  for (std::size_t i = 0; i < first.values.size(); ++i)
+    moved = std::max(moved, std::abs(first.values[i] - solver.modes(plq::mode_kind::kernel).values[i]));
+  EXPECT_GE(moved, 1e-3);
+
+  // Links that cannot be followed leave it as it was.
+  expect_error(plq::code::unusable_input, "4x4x4x4", [&] { solver.follow(field_of(weak_links({4, 4, 4, 4}))); });
+  expect_fresh_modes();
+#ifndef PLAQUETTE_TEST_GPU_BACKEND
+  h_is_off_by = 1e-3;  // H has followed, and the sign function is refused
+  expect_error(plq::code::not_verified, "reference operator", [&] { solver.follow(links); });
+  h_is_off_by = 0.0;
+  for (const auto& work : std::vector<std::function<void()>>{[&] { solver.solve({}, masses, rule); },
+                                                             [&] { solver.modes(plq::mode_kind::kernel); }})
+    expect_error(plq::code::unusable_input, "failed halfway", work);
+  solver.follow(links);
+  expect_fresh_modes();
+#endif
+}
+
 #ifdef PLAQUETTE_TEST_GPU_BACKEND
 /// The same numbers from memory of the device and of the host; and wrong places are refused.
 TEST(DeviceMemory, IsTakenAndFilled) {

@@ -388,6 +388,9 @@ static void wrong_modes(void) {
   values[3] = NAN;
   REFUSED(plaquette_overlap_create_with_modes(&second, gauge, &options, &modes, NULL, NULL), "finite");
   if (second.key != 0) ++failures, fprintf(stderr, "refused modes left a handle\n");
+  NO_HANDLE(plaquette_overlap_follow(first, (plaquette_gauge){0}));
+  OK(plaquette_overlap_follow(first, gauge));
+  OK(plaquette_overlap_mode_values(first, PLAQUETTE_MODES_OF_H, values, residuals, 4));
   OK(plaquette_overlap_free(&first));
   OK(plaquette_gauge_free(&gauge));
   OK(plaquette_lattice_free(&lattice));

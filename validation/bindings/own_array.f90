@@ -317,6 +317,8 @@ contains
     code = plaquette_overlap_create_with_modes(second, links, options, modes, none, none)
     call require(code == plaquette_unusable_input .and. index(plaquette_last_message(), 'modes of H') > 0, &
       'what is no mode is refused')
+    call check(plaquette_overlap_follow(first, links))
+    call check(plaquette_overlap_mode_values(first, plaquette_modes_of_h, values, residuals, 4_c_size_t))
     call check(plaquette_overlap_free(first))
     call check(plaquette_gauge_free(links))
     call check(plaquette_lattice_free(small))

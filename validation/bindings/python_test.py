@@ -493,6 +493,13 @@ class Calls(unittest.TestCase):
         small.heatbath(6.0)
         with self.assertRaisesRegex(plaquette.PlaquetteError, "follows move 0"):
             overlap.solve(source, [0.2])
+        steps = []
+        overlap.follow(small, progress=lambda now: steps.append(now.what) or False)
+        self.assertIn("modes of H", steps)
+        fresh = plaquette.Overlap(small, kernel_modes=2, modes=0, seed=7)
+        np.testing.assert_allclose(overlap.modes().values, fresh.modes().values, atol=1e-9)
+        pions = [by.solve(source, [0.5], tolerance=1e-7)[0].pion() for by in (overlap, fresh)]
+        np.testing.assert_allclose(pions[0], pions[1], rtol=4e-6)
 
     def test_vectors_lead_from_a_source_to_a_pion(self):
         b = plaquette.Vectors(self.lattice)

@@ -685,9 +685,15 @@ struct overlap_modes_given {
 class overlap_solver {
  public:
   /// Returns a propagator S = (1 - D/2) D(m)^-1 for each mass, at sources of kind point, wall without momentum, or
-  /// gaussian. Masses ascend and are positive. The links must not have moved. Residuals belong to D(m) x = b; the
+  /// gaussian. Masses ascend and are positive. If the links have moved, call follow first. Residuals belong to
+  /// D(m) x = b; the
   /// reference residual is by a sign function of higher accuracy.
   std::vector<propagator> solve(const source& from, std::span<const double> masses, const api::rule& rule = {});
+  /// Takes these links as they are now, in place of those before. They are on a lattice of the same extents and grid. H
+  /// takes them in its memory. All modes, and the interval of the sign function, are found again, with the same proofs
+  /// and for as many modes as there were. Throws as make_overlap_solver does; if H had followed by then, each use
+  /// throws error(unusable_input) until a follow succeeds. Collective.
+  void follow(const gauge_field& links);
   const lattice& on() const;                              ///< the lattice of the links
   int index() const;                                      ///< zero modes of gamma_5 = +1 minus zero modes of -1
   std::vector<std::complex<double>> eigenvalues() const;  ///< of D, all found ones
@@ -697,7 +703,7 @@ class overlap_solver {
   /// Copies the vectors of modes(of), a column each. Throws error(unusable_input), on all ranks, if the layout
   /// leaves the array or two numbers share a place. Collective.
   void copy_modes(mode_kind of, std::span<double> vectors, const spinor_layout& layout) const;
-  double setup_seconds() const;  ///< of making it
+  double setup_seconds() const;  ///< of making it, or of the last follow
 
   struct state;
   explicit overlap_solver(std::shared_ptr<state> s) : state_(std::move(s)) {}  ///< for the library

@@ -22,6 +22,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 struct overlap_solver::state {
   used_links links;
   overlap_options options;
+  std::shared_ptr<const plaquette::library> library{};
   std::unique_ptr<plaquette::overlap_solver> solver{};
   sign_handle sign{};
   kernel_modes h{};
@@ -31,12 +32,26 @@ struct overlap_solver::state {
   double compared_to = 1.0;       ///< accuracy to which sign(H) has been found to agree with the reference operator
   double setup_seconds = 0.0;
   std::mutex busy{};
+  bool is_half_moved = false;  ///< a follow has failed after H had followed
 
-  ~state() {
-    const auto turn = turn_on(links.on(), options.device);
+  /// Forgets what belongs to the links so far.
+  void drop_modes() {
     modes = {};
     h = {};
     sign.reset();
+    has_given_kernel = false;
+    compared_to = 1.0;
+  }
+  void require_modes() const {
+    if (is_half_moved)
+      throw error(code::unusable_input,
+                  "this overlap solver follows no links, since its last follow failed halfway: call follow(links) with "
+                  "links that it can follow");
+  }
+
+  ~state() {
+    const auto turn = turn_on(links.on(), options.device);
+    drop_modes();
     solver.reset();
   }
 };
@@ -229,6 +244,26 @@ overlap_modes given_overlap_modes(overlap_solver::state& s, const overlap_modes_
   return modes;
 }
 
+/// Finds, or takes, the modes of H and of D, and the sign function in between.
+void make_modes(overlap_solver::state& s, const overlap_modes_given& given) {
+  s.has_given_kernel = !given.kernel.values.empty();
+  s.h = s.has_given_kernel ? given_kernel_modes(s, given.kernel) : sought_kernel_modes(s);
+  stops_of_call::leave();
+  if (!s.h.complete)
+    throw error(code::no_convergence, "overlap: " + std::to_string(s.h.values.size()) + " of " +
+                                          std::to_string(s.options.kernel_modes) +
+                                          " modes of H were found; choose fewer");
+  s.kernel_error = error_of_modes(s.h);
+  s.sign = s.solver->sign(s.h);
+  require_sign_of_reference(s, accuracy_of_modes);
+  if (!given.plus.values.empty() || !given.minus.values.empty())
+    s.modes = given_overlap_modes(s, given);
+  else if (s.options.modes > 0)
+    s.modes = sought_overlap_modes(s);
+  if (!s.modes.complete)
+    throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
+}
+
 }  // namespace
 
 overlap_solver make_overlap_solver(const gauge_field& links, const overlap_options& options) {
@@ -249,25 +284,37 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     const stopwatch watch;
     auto s = std::make_shared<overlap_solver::state>(used_links(links, "this overlap solver"), options);
     const auto turn = turn_on(links.on(), options.device);
-    s->solver = open_device(links.on(), options.device)->make_overlap_solver(s->links.pointer(), settings_of(options));
-    s->has_given_kernel = !given.kernel.values.empty();
-    s->h = s->has_given_kernel ? given_kernel_modes(*s, given.kernel) : sought_kernel_modes(*s);
-    stops_of_call::leave();
-    if (!s->h.complete)
-      throw error(code::no_convergence, "overlap: " + std::to_string(s->h.values.size()) + " of " +
-                                            std::to_string(options.kernel_modes) +
-                                            " modes of H were found; choose fewer");
-    s->kernel_error = error_of_modes(s->h);
-    s->sign = s->solver->sign(s->h);
-    require_sign_of_reference(*s, accuracy_of_modes);
-    if (!given.plus.values.empty() || !given.minus.values.empty())
-      s->modes = given_overlap_modes(*s, given);
-    else if (options.modes > 0)
-      s->modes = sought_overlap_modes(*s);
-    if (!s->modes.complete)
-      throw error(code::no_convergence, "overlap: not all modes of D were found; choose fewer, or a larger tolerance");
+    s->library = open_device(links.on(), options.device);
+    s->solver = s->library->make_overlap_solver(s->links.pointer(), settings_of(options));
+    make_modes(*s, given);
+    // A follow looks for as many modes, also if a caller gave these.
+    s->options.kernel_modes = static_cast<int>(s->h.values.size());
+    s->options.modes = static_cast<int>(s->modes.of(s->modes.searched).eigenvalues.size());
     s->setup_seconds = watch.seconds();
     return overlap_solver(std::move(s));
+  });
+}
+
+void overlap_solver::follow(const gauge_field& links) {
+  guarded(state_->links.on(), [&] {
+    state& s = *state_;
+    const std::lock_guard one_at_a_time(s.busy);
+    const auto turn = turn_on(s.links.on(), s.options.device);
+    const stopwatch watch;
+    s.links.follow(links, *s.library, [&](const link_field& now) {
+      const int before = s.solver->follows();
+      try {
+        s.solver->follow(now);
+      } catch (...) {
+        s.is_half_moved = s.is_half_moved || s.solver->follows() != before;
+        throw;
+      }
+      s.is_half_moved = true;
+    });
+    s.drop_modes();
+    make_modes(s, {});
+    s.is_half_moved = false;
+    s.setup_seconds = watch.seconds();
   });
 }
 
@@ -279,6 +326,7 @@ int overlap_solver::mode_count(mode_kind of) const {
 mode_list overlap_solver::modes(mode_kind of) const {
   return guarded(on(), [&] {
     const std::lock_guard one_at_a_time(state_->busy);
+    state_->require_modes();
     const auto turn = turn_on(state_->links.on(), state_->options.device);
     mode_list result;
     std::vector<double> most;
@@ -314,6 +362,7 @@ void overlap_solver::copy_modes(mode_kind of, std::span<double> vectors, const s
   guarded(state_->links.on(), [&] {
     const lattice& on = state_->links.on();
     const std::lock_guard one_at_a_time(state_->busy);
+    state_->require_modes();
     const auto turn = turn_on(on, state_->options.device);
     const vectors_handle& modes = of == mode_kind::kernel ? state_->h.vectors : state_->modes.of(chirality(of)).vectors;
     array_on_host<double> to(vectors, layout.memory, on, spinor_reals * count(modes), name(of));
@@ -351,6 +400,7 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
                                               const api::rule& wanted) {
   return guarded(state_->links.on(), [&] {
     require_rule(wanted);
+    state_->require_modes();
     state_->links.require_current();
     const double rho = state_->options.rho;
     for (std::size_t i = 0; i < masses.size(); ++i)

@@ -1103,6 +1103,12 @@ class Overlap(_Object):
             _c.call("plaquette_overlap_create_with_modes", ctypes.byref(self._handle), links._handle,
                     ctypes.byref(options), *(ctypes.byref(part[0]) for part in parts))
 
+    def follow(self, links: Gauge, progress: _Told = None) -> None:
+        """Takes these links as they are now, in place of those before. H takes them in its memory. As many modes as there were
+        are found for them."""
+        with _c.telling(progress):
+            _c.call("plaquette_overlap_follow", self._handle, _values.instance(links, Gauge, "links")._handle)
+
     def modes(self, kind: str = "h") -> Modes:
         """Returns the modes of H (h), or of D^+ D in one chirality (plus, minus)."""
         number, count = _choice(_MODES, kind, "kind of modes"), ctypes.c_int()

@@ -238,6 +238,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
     "plaquette_solver_follow": (c_int, (Solver, Gauge)),
     "plaquette_solver_renew": (c_int, (Solver, c_int)),
     "plaquette_operator_follow": (c_int, (Operator, Gauge)),
+    "plaquette_overlap_follow": (c_int, (Overlap, Gauge)),
     "plaquette_mass_of_kappa": (c_int, (c_double, c_double, c_double, POINTER(c_double))),
     "plaquette_spinor_layout_dense": (c_int, (POINTER(SpinorLayout), c_int * 4, c_int)),
     "plaquette_krylov_create": (c_int, (POINTER(Solver), Gauge, POINTER(Action), POINTER(KrylovOptions))),
