@@ -8,6 +8,7 @@
 
 #include "common/algebra/spinor.hpp"
 #include "common/lattice/extents.hpp"
+#include "common/lattice/momentum_phase.hpp"
 
 namespace plaquette {
 
@@ -32,10 +33,11 @@ std::string name(source_kind kind);
 
 struct source_description {
   source_kind kind = source_kind::point;
-  coordinate position{0, 0, 0, 0};  ///< global; of a wall only the time counts
-  double smearing_radius = 2.0;     ///< sigma, in lattice units
-  int smearing_steps = 5;           ///< n of (1 + sigma^2/(4n) (sum of the 6 spatial hops - 6))^n
-  bool thin_links = false;          ///< its hops have the links before stout smearing, not those of the operator
+  coordinate position{0, 0, 0, 0};     ///< global; of a wall only the time counts
+  double smearing_radius = 2.0;        ///< sigma, in lattice units
+  int smearing_steps = 5;              ///< n of (1 + sigma^2/(4n) (sum of the 6 spatial hops - 6))^n
+  bool thin_links = false;             ///< its hops have the links before stout smearing, not those of the operator
+  lattice_momentum momentum{0, 0, 0};  ///< of a plane wave e^(i p x), by which all is multiplied in the end
 };
 
 /// Of a Gaussian source: no command line and no file makes a run smear for ever.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/algebra/complex.hpp"
+#include "common/lattice/momentum_phase.hpp"
 #include "common/random/random_stream.hpp"
 
 namespace plaquette {
@@ -20,6 +21,7 @@ struct noise_description {
   noise_kind kind = noise_kind::z2;
   int time = 0;  ///< global
   std::uint64_t seed = 1;
+  lattice_momentum momentum{0, 0, 0};  ///< of a plane wave e^(i p x), by which the noise is multiplied
 };
 
 /// Returns the number of a site: each of its kind is as likely as the others.

@@ -128,7 +128,8 @@ class vectors {
   /// input_error, too, for links of another library or lattice.
   void make_source(int column, const source_description& source, source_component component, const link_field& links);
   /// Makes a column noise in this spin and colour of a time slice, and 0 elsewhere: the same bits on any process grid
-  /// and device, but for the rotation to the basis. Throws input_error for a time that is not on the lattice.
+  /// and device, but for its wave and the rotation to the basis. Throws input_error for a time that is not on the
+  /// lattice.
   void make_noise(int column, const noise_description& noise, source_component component);
 
   // Algebra.

@@ -45,10 +45,7 @@ struct solver_backend {
   template <class T>
   static void unsmeared_source(field<T>& x, int column, const source_description& source, source_component of,
                                const context& ctx) {
-    import_column(x, column,
-                  source.kind == source_kind::wall
-                      ? cpu::wall_source(ctx.geometry(), source.position[3], of.spin, of.colour)
-                      : cpu::point_source(ctx.geometry(), source.position, of.spin, of.colour));
+    import_column(x, column, cpu::unsmeared_source(ctx.geometry(), source, of.spin, of.colour));
   }
 
   template <class T>

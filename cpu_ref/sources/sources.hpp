@@ -26,6 +26,10 @@ spinor_configuration point_source(const lattice_geometry& geometry, const coordi
 /// Returns the same at every site of time slice `time`.
 spinor_configuration wall_source(const lattice_geometry& geometry, int time, int spin, int colour);
 
+/// Returns a point or a wall as described.
+spinor_configuration unsmeared_source(const lattice_geometry& geometry, const source_description& source, int spin,
+                                      int colour);
+
 /// Returns a field where spin `spin` and colour `colour` of a time slice are noise, everything else 0.
 spinor_configuration noise_source(const lattice_geometry& geometry, const noise_description& noise, int spin,
                                   int colour);

@@ -54,10 +54,7 @@ struct solver_backend {
   template <class T>
   static void unsmeared_source(field<T>& x, int column, const source_description& source, source_component of,
                                const context&) {
-    if (source.kind == source_kind::wall)
-      gpu::wall_source(x, column, source.position[3], of.spin, of.colour);
-    else
-      gpu::point_source(x, column, source.position, of.spin, of.colour);
+    gpu::unsmeared_source(x, column, source, of.spin, of.colour);
   }
 
   template <class T>

@@ -20,6 +20,10 @@ void point_source(field<T>& x, int column, const coordinate& position, int spin,
 template <class T>
 void wall_source(field<T>& x, int column, int time, int spin, int colour);
 
+/// Makes a point or a wall as described.
+template <class T>
+void unsmeared_source(field<T>& x, int column, const source_description& source, int spin, int colour);
+
 /// Makes a field where spin `spin` and colour `colour` of a time slice are noise, everything else of the column 0.
 template <class T>
 void noise_source(field<T>& x, int column, const noise_description& noise, int spin, int colour);

@@ -312,6 +312,9 @@ TEST_F(VectorsOfCallers, SourcesAreThoseOfSolves) {
 
 TEST_F(VectorsOfCallers, OfAnySourceTakeItsMomentum) {
   const plq::gauge_field links = links_on(lattice);
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where}),
+              in_batches = plq::make_krylov_solver(links, quarks, {.device = where, .columns = 5});
+  const plq::dirac_operator m(links, quarks, where);
   for (const plq::source_kind kind : {plq::source_kind::point, plq::source_kind::wall, plq::source_kind::gaussian,
                                       plq::source_kind::z2, plq::source_kind::z4}) {
     plq::source from{.kind = kind, .position = {1, 3, 2, 5}, .seed = fresh_seed()};
@@ -328,6 +331,38 @@ TEST_F(VectorsOfCallers, OfAnySourceTakeItsMomentum) {
       expected[i] = z.real(), expected[i + 1] = z.imag();
     }
     EXPECT_LE(distance(array_of(b), expected), 2e-15) << static_cast<int>(kind);
+    // Made on the device, and so for a solve of that source.
+    const std::int64_t of_host = where == plq::device::gpu ? 0 : 12;
+    plq::gauge_field hops = links;
+    if (from.smearing_links) {
+      hops = links_on(lattice);
+      hops.heatbath({.sweeps = 0, .device = where});
+      from.smearing_links = hops;
+    }
+    const conversion_counts before = counted_conversions();
+    const plq::propagator quark = solver.solve(from, {.tolerance = 0.1, .judge = false});
+    const conversion_counts solved = counted_conversions();
+    b.fill(from);
+    const conversion_counts filled = counted_conversions() - solved;
+    for (const conversion_counts& found : {solved - before, filled}) {
+      EXPECT_EQ(found.from_host_fields, of_host) << static_cast<int>(kind);
+      EXPECT_EQ(found.to_host_fields, 0);
+      EXPECT_EQ(found.from_host_links + found.to_host_links, 0);
+    }
+    const bool is_noise = kind == plq::source_kind::z4;
+    const plq::propagator good = solver.solve(from, {.tolerance = 1e-11, .judge = is_noise});
+    EXPECT_EQ(good.verdict().passed, is_noise) << good.verdict().text;
+    array columns(12 * column_reals);
+    good.copy_to(columns, dense());
+    const plq::vectors x = vectors_of(lattice, columns);
+    plq::vectors r(lattice, {.device = where});
+    m.apply_vectors(r, x);
+    r.add(-1.0, b);
+    for (std::size_t n = 0; n < 12; ++n) EXPECT_LE(std::sqrt(r.norm2()[n] / b.norm2()[n]), 2e-11);
+    if (!is_noise) continue;
+    // In batches that do not end at 12.
+    const plq::propagator by_batches = in_batches.solve(from, {.tolerance = 1e-11, .judge = false});
+    for (std::size_t t = 0; t < 8; ++t) EXPECT_NEAR(by_batches.pion()[t] / good.pion()[t], 1.0, 1e-7);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -266,6 +267,31 @@ TEST_P(library_test, VectorsAreFilledWithNoiseAndSmearedSources) {
       v.make_source(2, smeared, {2, 1}, *moving);
       // Twenty roundings a step of smearing, in double.
       EXPECT_LE(distance(column(v, 2), part(gaussian, parity_of(sites))), rounding(p) + 4 * 20 * 1.2e-16);
+      // Waves of the whole lattice.
+      const lattice_momentum n{1, -2, 3};
+      const auto waving = [&](spinor_configuration psi) {
+        for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
+          const coordinate at = geometry.to_global(geometry.local_coordinate(site));
+          double angle = 0.0;
+          for (std::size_t i = 0; i < 3; ++i)
+            angle += 2.0 * std::numbers::pi * n[i] * at[i] / geometry.global()[static_cast<int>(i)];
+          psi.at_site(site) = complex<double>{std::cos(angle), std::sin(angle)} * psi.at_site(site);
+        }
+        return part(psi, parity_of(sites));
+      };
+      v.make_noise(0, {noise_kind::z4, 2, 29, n}, {3, 0});
+      EXPECT_LE(distance(column(v, 0), waving(cpu::noise_source(geometry, {noise_kind::z4, 2, 29}, 3, 0))),
+                rounding(p) + 2e-15);
+      v.make_source(1, {.kind = source_kind::wall, .position = {0, 0, 0, 6}, .momentum = n}, {0, 2});
+      EXPECT_LE(distance(column(v, 1), waving(cpu::wall_source(geometry, 6, 0, 2))), rounding(p) + 2e-15);
+      v.make_source(0, {.position = {3, 5, 1, 4}, .momentum = n}, {1, 0});
+      if (parity_of(sites) != 0) {
+        EXPECT_LE(distance(column(v, 0), waving(cpu::point_source(geometry, {3, 5, 1, 4}, 1, 0))), rounding(p) + 2e-15);
+      }
+      source_description moving_gaussian = smeared;
+      moving_gaussian.momentum = n;
+      v.make_source(0, moving_gaussian, {2, 1}, *moving);
+      EXPECT_LE(distance(column(v, 0), waving(gaussian)), rounding(p) + 4 * 20 * 1.2e-16 + 2e-15);
     }
   vectors v = on->make_vectors({});
   EXPECT_THAT(message_of([&] { v.make_noise(1, {}, {0, 0}); }), HasSubstr("columns below 1"));

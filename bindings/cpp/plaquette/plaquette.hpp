@@ -520,7 +520,7 @@ class vectors {
   /// Makes them zero.
   void zero();
   /// Makes column n component (first + n) mod 12 of a source, component 3 spin + colour. A Gaussian needs its
-  /// smearing_links. Points and walls without momentum are made on the device, others on the host.
+  /// smearing_links.
   void fill(const source& from, int first = 0);
   /// Makes all reals normal deviates of variance 1, the same on any device and any grid, up to rounding. Column n is
   /// field first + n of this seed.

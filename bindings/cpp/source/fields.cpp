@@ -3,13 +3,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 
 #include "bindings/cpp/source/state.hpp"
 #include "common/algebra/gamma.hpp"
 #include "common/io/array_places.hpp"
 #include "common/io/collective_error.hpp"
-#include "common/random/random_stream.hpp"
 #include "cpu_ref/fields/site_sum.hpp"
 #include "cpu_ref/sources/sources.hpp"
 
@@ -45,7 +43,7 @@ namespace {
 bool is_noise(source_kind kind) { return kind == source_kind::z2 || kind == source_kind::z4; }
 
 noise_description noise_of(const source& from) {
-  return {from.kind == source_kind::z2 ? noise_kind::z2 : noise_kind::z4, from.position[3], from.seed};
+  return {from.kind == source_kind::z2 ? noise_kind::z2 : noise_kind::z4, from.position[3], from.seed, from.momentum};
 }
 
 }  // namespace
@@ -55,13 +53,6 @@ void require_momentum(const std::array<int, 3>& momentum, const char* of) {
     if (n < -(1 << 16) || n > (1 << 16))
       throw error(code::unusable_input,
                   std::string(of) + ": expected momenta from -65536 to 65536, found " + std::to_string(n));
-}
-
-plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice) {
-  double angle = 0.0;
-  for (std::size_t i = 0; i < 3; ++i)
-    angle += 2.0 * std::numbers::pi * ((std::int64_t{momentum[i]} * x[i]) % lattice[i]) / lattice[i];
-  return {std::cos(angle), std::sin(angle)};
 }
 
 void require_same_lattice(const lattice& a, const lattice& b, const char* what) {
@@ -82,10 +73,9 @@ source_description description_of(const source& from) {
   if (inner.kind == plaquette::source_kind::wall) inner.position = {0, 0, 0, from.position[3]};
   inner.smearing_radius = from.radius;
   inner.smearing_steps = from.steps;
+  inner.momentum = from.momentum;
   return inner;
 }
-
-bool has_momentum(const source& from) { return from.momentum != std::array<int, 3>{0, 0, 0}; }
 
 }  // namespace
 
@@ -95,46 +85,25 @@ void require_source(const source& from, const extents& lattice) {
 }
 
 std::optional<source_description> library_source(const source& from) {
-  if (has_momentum(from) || is_noise(from.kind) || from.smearing_links) return std::nullopt;
+  if (is_noise(from.kind) || (from.kind == source_kind::gaussian && from.smearing_links)) return std::nullopt;
   return description_of(from);
 }
 std::optional<source_description> library_smearing(const source& from) {
-  if (has_momentum(from) || from.kind != source_kind::gaussian) return std::nullopt;
+  if (from.kind != source_kind::gaussian) return std::nullopt;
   return description_of(from);
 }
 std::optional<noise_description> library_noise(const source& from) {
-  if (has_momentum(from) || !is_noise(from.kind)) return std::nullopt;
+  if (!is_noise(from.kind)) return std::nullopt;
   return noise_of(from);
 }
-
-namespace {
-
-/// Puts noise on the time slice of a source, and multiplies all by its plane wave.
-void put_on_time_slice(spinor_configuration& b, const source& from, int column) {
-  const lattice_geometry& geometry = b.geometry();
-  const auto [spin, colour] = component_of_column(column);
-  const noise_description noise = noise_of(from);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
-    const coordinate local = geometry.local_coordinate(site), x = geometry.to_global(local);
-    if (x[3] != from.position[3]) continue;
-    if (is_noise(from.kind))
-      b(local)(spin, colour) =
-          noise_number(noise.kind, noise.seed, static_cast<std::uint64_t>(geometry.global_index(local)));
-    if (has_momentum(from)) b(local) = plane_wave(from.momentum, x, geometry.global()) * b(local);
-  }
-}
-
-}  // namespace
 
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm) {
   const lattice_geometry& geometry = links.geometry();
   require_source(from, geometry.global());
   const auto [spin, colour] = component_of_column(column);
-  spinor_configuration b = cpu::make_source(description_of(from), spin, colour, links, comm);
-  if (has_momentum(from) || is_noise(from.kind)) put_on_time_slice(b, from, column);
-  return b;
+  if (is_noise(from.kind)) return cpu::noise_source(geometry, noise_of(from), spin, colour);
+  return cpu::make_source(description_of(from), spin, colour, links, comm);
 }
 
 spinor_configuration make_source(const source& from, int column, const lattice& on) {
@@ -144,10 +113,8 @@ spinor_configuration make_source(const source& from, int column, const lattice& 
   if (from.kind == source_kind::gaussian)
     throw error(code::unusable_input, "source: a Gaussian needs smearing_links here, found none");
   const auto [spin, colour] = component_of_column(column);
-  spinor_configuration b = from.kind == source_kind::point ? cpu::point_source(geometry, from.position, spin, colour)
-                                                           : cpu::wall_source(geometry, from.position[3], spin, colour);
-  if (has_momentum(from) || is_noise(from.kind)) put_on_time_slice(b, from, column);
-  return b;
+  if (is_noise(from.kind)) return cpu::noise_source(geometry, noise_of(from), spin, colour);
+  return cpu::unsmeared_source(geometry, description_of(from), spin, colour);
 }
 
 spinor_layout spinor_layout::dense(const coordinate& local, site_order order) {

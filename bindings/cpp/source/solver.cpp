@@ -30,11 +30,12 @@ constexpr int most_columns = 1024;
 
 using fields = std::vector<spinor_configuration>;
 
-/// Right-hand sides of a call: columns of a source that the library makes, columns of a caller's array, or fields of
-/// the host.
+/// Right-hand sides of a call: columns of a source that the solver makes, vectors that are filled for it, columns of a
+/// caller's array, or fields of the host.
 struct right_hand_sides {
   int count;
   std::optional<source_description> made{};
+  std::function<plaquette::vectors(int first, int count)> filled{};
   std::optional<spinor_array<const double>> array{};
   const fields* of_host = nullptr;
 };
@@ -46,6 +47,7 @@ class batch_solver {
   /// Takes some of the right-hand sides. Returns false if columns of an array in memory of a GPU must be looked at.
   virtual bool take(const right_hand_sides& b, int first, int count) = 0;
   virtual schur_report solve(const stopping_rule& rule) = 0;
+  /// Returns the solutions. Called once for each solve.
   virtual vectors_handle solutions() = 0;
   /// Returns the solver for vectors of the library.
   virtual vector_solver& of_vectors() = 0;
@@ -61,6 +63,11 @@ class batches_of final : public batch_solver {
       : solver_(std::move(solver)), geometry_(geometry) {}
 
   bool take(const right_hand_sides& b, int first, int count) override {
+    filled_.reset();
+    if (b.filled) {
+      filled_.emplace(b.filled(first, count));
+      return true;
+    }
     if (b.made) {
       std::vector<int> components(static_cast<std::size_t>(count));
       std::iota(components.begin(), components.end(), first);
@@ -78,8 +85,19 @@ class batches_of final : public batch_solver {
       solver_->set_source(n, n < count ? (*b.of_host)[static_cast<std::size_t>(first + n)] : *nothing_);
     return true;
   }
-  schur_report solve(const stopping_rule& rule) override { return solver_->solve(rule).report; }
-  vectors_handle solutions() override { return solver_->solutions(); }
+  schur_report solve(const stopping_rule& rule) override {
+    if (!filled_) return solver_->solve(rule).report;
+    plaquette::vectors x = filled_->like();
+    schur_report report = solver_->solve(x, *filled_, rule);
+    filled_.emplace(std::move(x));
+    return report;
+  }
+  vectors_handle solutions() override {
+    if (!filled_) return solver_->solutions();
+    vectors_handle x = std::move(*filled_).freeze();
+    filled_.reset();
+    return x;
+  }
   vector_solver& of_vectors() override { return *solver_; }
   void renew(int iterations) override {
     if constexpr (std::is_same_v<Solver, plaquette::multigrid_solver>)
@@ -91,6 +109,7 @@ class batches_of final : public batch_solver {
  private:
   std::unique_ptr<Solver> solver_;
   lattice_geometry geometry_;
+  std::optional<plaquette::vectors> filled_{};     ///< right-hand sides that are vectors, then their solutions
   std::optional<spinor_configuration> nothing_{};  ///< fills a batch, and costs no iteration
 };
 
@@ -114,8 +133,8 @@ struct solver::state {
   used_links links;
   fermion_action quarks;
   device where;
-  int width;        ///< right-hand sides of a batch
-  double roundoff;  ///< of the solution
+  int width;                     ///< right-hand sides of a batch
+  plaquette::precision numbers;  ///< of the solution
   std::shared_ptr<const plaquette::library> library{};
   double setup_seconds = 0.0;
   std::unique_ptr<batch_solver> batches{};
@@ -286,6 +305,7 @@ struct solver::state {
       column_result& c = columns[n];
       c.reference = residuals[n];
       const double b_norm = cpu::norm_of(b[n], comm);
+      const double roundoff = unit_roundoff(numbers);
       const double rounding =
           b_norm > 0.0 ? residual_rounding(quarks, roundoff, cpu::norm_of(x[n], comm), b_norm) : 0.0;
       c.tolerance = tolerance + residual_floor(rounding, roundings_of_solution(updates[n], c.iterations), roundoff);
@@ -313,10 +333,16 @@ propagator solver::solve(const source& from, const api::rule& wanted) {
     state_->links.require_current();
     const used_links& links = state_->links;
     require_source(from, links.on().get()->geometry.global());
+    if (from.smearing_links) require_same_lattice(links.on(), from.smearing_links->on(), "source");
     right_hand_sides b{.count = spin_colours, .made = library_source(from)};
-    fields made;
-    if (!b.made) made = sources_of(from, links), b.of_host = &made;
-    return state_->solve(from, b, wanted, [&] { return b.made ? sources_of(from, links) : std::move(made); });
+    if (!b.made)
+      b.filled = [&](int first, int count) {
+        const auto turn = turn_on_vectors(links.on(), state_->where);
+        plaquette::vectors made = state_->library->make_vectors({.columns = count, .numbers = state_->numbers});
+        fill(made, from, first, links.on(), *state_->library);
+        return made;
+      };
+    return state_->solve(from, b, wanted, [&] { return sources_of(from, links); });
   });
 }
 
@@ -340,7 +366,7 @@ propagator solver::sequential(const propagator& through, meson gamma, int time, 
       for (std::int64_t site = 0; site < geometry.local_volume(); ++site) {
         const coordinate at = geometry.to_global(geometry.local_coordinate(site));
         spinor<double>& value = column.at_site(site);
-        value = at[3] == time ? plane_wave(momentum, at, geometry.global()) * (vertex * value) : spinor<double>{};
+        value = at[3] == time ? momentum_phase(momentum, at, geometry.global()) * (vertex * value) : spinor<double>{};
       }
     propagator quark = state_->solve(through.from(), {.count = static_cast<int>(b.size()), .of_host = &b}, wanted,
                                      [&] { return std::move(b); });
@@ -467,7 +493,7 @@ solver make_krylov_solver(const gauge_field& links, const action& quarks, const 
     propagator_settings settings = settings_of(inner(quarks), inner(options.outer), inner(options.inner));
     settings.columns = options.columns;
     auto s = std::make_shared<solver::state>(used_links(links, "this solver"), settings.action, options.device,
-                                             options.columns, unit_roundoff(settings.outer));
+                                             options.columns, settings.outer);
     const auto turn = turn_on(links.on(), options.device);
     s->library = open_device(links.on(), options.device);
     s->batches = std::make_unique<batches_of<plaquette::propagator_solver>>(
@@ -504,7 +530,7 @@ solver make_multigrid_solver(const gauge_field& links, const action& quarks, con
     multigrid_settings settings;
     settings.action = inner(quarks);
     auto s = std::make_shared<solver::state>(used_links(links, "this solver"), settings.action, options.device,
-                                             options.columns, unit_roundoff(plaquette::precision::double_));
+                                             options.columns, plaquette::precision::double_);
     const auto turn = turn_on(links.on(), options.device);
     const auto library = s->library = open_device(links.on(), options.device);
     settings.cycle_precision = !options.half_cycle   ? library->default_cycle_precision()

@@ -282,8 +282,6 @@ void require_rule(const rule& wanted);
 spin_matrix gamma_of(meson number);
 /// Throws error(unusable_input) for momenta that no lattice needs.
 void require_momentum(const std::array<int, 3>& momentum, const char* of);
-/// Returns exp(i p x), p = 2 pi momentum / L of the spatial directions.
-plaquette::complex<double> plane_wave(const std::array<int, 3>& momentum, const coordinate& x, const extents& lattice);
 /// Returns right-hand side `column` of a source. Throws error(unusable_input) if it does not fit on the lattice.
 spinor_configuration make_source(const source& from, int column, const gauge_configuration& links,
                                  const communicator& comm);
@@ -300,10 +298,10 @@ void put_spinor(const spinor_array<double>& array, const spinor_configuration& x
 /// Returns the library's description of an array that require_spinors has seen. The layout must live as long.
 spinor_array<double> described(double* numbers, int columns, const spinor_layout& layout);
 spinor_array<const double> described(const double* numbers, int columns, const spinor_layout& layout);
-/// Returns the library's words for a source that it makes where fields live; none for momenta, noise and links of its
-/// own.
+/// Returns the library's words for a source that a solver makes where its fields live; none for noise, and for a
+/// Gaussian of links of its own.
 std::optional<source_description> library_source(const source& from);
-/// Does the same for a Gaussian, which it makes with links, and for noise.
+/// Returns its words for a Gaussian, which vectors make with links, and for noise.
 std::optional<source_description> library_smearing(const source& from);
 std::optional<noise_description> library_noise(const source& from);
 /// Throws error(unusable_input) if a source does not fit on a lattice.

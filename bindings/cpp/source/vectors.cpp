@@ -116,40 +116,42 @@ void vectors::zero() {
   on_vectors(*state_, [&] { state_->change().zero(); });
 }
 
+void fill(plaquette::vectors& numbers, const source& from, int first, const lattice& on,
+          const plaquette::library& library) {
+  require_source(from, on.get()->geometry.global());
+  if (from.smearing_links) require_same_lattice(on, from.smearing_links->on(), "source");
+  const link_field* hops = nullptr;
+  std::unique_ptr<link_field> copied;
+  const std::optional<source_description> smeared = library_smearing(from);
+  if (library.is_gpu() && smeared && from.smearing_links) {
+    hops = links_on_gpu(*from.smearing_links, library, on);
+    if (hops == nullptr) {
+      copied = library.import_links(*from.smearing_links->get()->on_host());
+      hops = copied.get();
+    }
+  }
+  const std::optional<source_description> unsmeared = smeared ? std::nullopt : library_source(from);
+  const std::optional<noise_description> noise = library_noise(from);
+  for (int n = 0; n < numbers.columns(); ++n) {
+    const int column = (first + n) % spin_colours;
+    const source_component component = component_of_column(column);
+    if (unsmeared)
+      numbers.make_source(n, *unsmeared, component);
+    else if (noise)
+      numbers.make_noise(n, *noise, component);
+    else if (hops != nullptr)
+      numbers.make_source(n, *smeared, component, *hops);
+    else
+      numbers.set(n, make_source(from, column, on));
+  }
+}
+
 void vectors::fill(const source& from, int first) {
   on_vectors(*state_, [&] {
-    const lattice& on = state_->on;
-    require_source(from, on.get()->geometry.global());
     if (first < 0 || first >= spin_colours)
       throw error(code::unusable_input,
                   "vectors: expected a first component from 0 to 11, found " + std::to_string(first));
-    if (from.smearing_links) require_same_lattice(on, from.smearing_links->on(), "source");
-    const link_field* hops = nullptr;
-    std::unique_ptr<link_field> copied;
-    const std::optional<source_description> smeared = library_smearing(from);
-    if (state_->options.device == device::gpu && smeared && from.smearing_links) {
-      hops = links_on_gpu(*from.smearing_links, *state_->library, on);
-      if (hops == nullptr) {
-        copied = state_->library->import_links(*from.smearing_links->get()->on_host());
-        hops = copied.get();
-      }
-    }
-    const std::optional<source_description> unsmeared =
-        from.kind == source_kind::gaussian ? std::nullopt : library_source(from);
-    const std::optional<noise_description> noise = library_noise(from);
-    plaquette::vectors& numbers = state_->change();
-    for (int n = 0; n < numbers.columns(); ++n) {
-      const int column = (first + n) % spin_colours;
-      const source_component component = component_of_column(column);
-      if (unsmeared)
-        numbers.make_source(n, *unsmeared, component);
-      else if (noise)
-        numbers.make_noise(n, *noise, component);
-      else if (hops != nullptr)
-        numbers.make_source(n, *smeared, component, *hops);
-      else
-        numbers.set(n, make_source(from, column, on));
-    }
+    v1::fill(state_->change(), from, first, state_->on, *state_->library);
     state_->from = from;
   });
 }

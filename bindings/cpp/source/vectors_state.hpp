@@ -48,6 +48,12 @@ struct vectors::state {
 /// need it.
 device_turn turn_on_vectors(const lattice& on, device which);
 
+/// Makes column n component (first + n) mod 12 of a source on the device of the vectors. A Gaussian needs its
+/// smearing_links. For one who has the turn.
+/// \param on, library  that the vectors are of
+void fill(plaquette::vectors& numbers, const source& from, int first, const lattice& on,
+          const plaquette::library& library);
+
 /// Copies columns to fields of the host.
 std::vector<spinor_configuration> fields_of(const vectors::state& from);
 
