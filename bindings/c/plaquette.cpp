@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpp/source/floats_as_doubles.hpp"
 #include "bindings/cpp/source/process.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
@@ -223,9 +224,10 @@ Enumeration choice(int value, int count, const char* name) {
 api::device device_of(int value) { return choice<api::device>(value, 2, "device"); }
 
 api::memory memory_of(int flag) {
-  if (flag != 0 && flag != PLAQUETTE_ON_DEVICE)
-    refuse("memory of an array: expected 0 or PLAQUETTE_ON_DEVICE, found " + std::to_string(flag));
-  return flag == 0 ? api::memory::host : api::memory::device;
+  if ((flag & ~PLAQUETTE_ON_DEVICE & ~PLAQUETTE_SINGLE) != 0)
+    refuse("memory of an array: expected 0, PLAQUETTE_ON_DEVICE, PLAQUETTE_SINGLE or the sum of both, found " +
+           std::to_string(flag));
+  return (flag & PLAQUETTE_ON_DEVICE) == 0 ? api::memory::host : api::memory::device;
 }
 
 std::span<const std::int64_t> places_of(const std::int64_t* places, const api::lattice& lattice) {
@@ -270,10 +272,57 @@ api::link_layout layout_of(const plaquette_link_layout& l, const api::lattice& l
   return result;
 }
 
+/// Returns whether an array has floats. Of a layout that layout_of has seen.
+bool is_single(const plaquette_spinor_layout* layout) {
+  return layout != nullptr && (layout->memory & PLAQUETTE_SINGLE) != 0;
+}
+
+void require_double(const plaquette_spinor_layout* layout, const char* name) {
+  if (is_single(layout)) refuse(std::string(name) + ": expected an array of doubles, found one of floats");
+}
+
+/// Returns an array of floats, which C gives by the address of doubles.
+std::span<float> floats_at(double* address, std::size_t length) { return {reinterpret_cast<float*>(address), length}; }
+std::span<const float> floats_at(const double* address, std::size_t length) {
+  return {reinterpret_cast<const float*>(address), length};
+}
+
+/// Returns a layout of an array on the host.
+api::spinor_layout on_host(api::spinor_layout layout) {
+  layout.memory = api::memory::host;
+  return layout;
+}
+
+/// Writes columns to a caller's array of doubles or floats.
+/// \param write  (array of doubles, its layout)
+template <class Write>
+void write_columns(double* numbers, std::size_t length, const plaquette_spinor_layout* layout, int columns,
+                   const api::lattice& on, const char* name, Write&& write) {
+  const api::spinor_layout where = layout_of(layout, on);
+  if (!is_single(layout)) return write(std::span(numbers, length), where);
+  api::floats_as_doubles to(floats_at(numbers, length), where.memory, columns, on, name);
+  write(to.get(), on_host(where));
+  to.put();
+}
+
+/// Writes columns that are made of those of another array of the same layout.
+/// \param make  (array to write, array to read, layout)
+template <class Make>
+void make_columns(double* to, const double* from, std::size_t length, const plaquette_spinor_layout* layout,
+                  int columns, const api::lattice& on, const char* name, Make&& make) {
+  const api::spinor_layout where = layout_of(layout, on);
+  if (!is_single(layout)) return make(std::span(to, length), std::span(from, length), where);
+  api::floats_as_doubles in(floats_at(from, length), where.memory, columns, on, name);
+  api::floats_as_doubles out(floats_at(to, length), where.memory, columns, on, name);
+  make(out.get(), in.get(), on_host(where));
+  out.put();
+}
+
 api::given_modes modes_of(const plaquette_modes* given, const api::lattice& lattice) {
   const plaquette_modes m = options_of(given, plaquette_modes PLAQUETTE_MODES_DEFAULTS, "modes");
   if (m.count < 0) refuse("modes: expected a count of 0 or more, found " + std::to_string(m.count));
   if (m.count == 0) return {};
+  require_double(m.layout, "modes");
   there(m.values, "eigenvalues");
   there(m.vectors, "vectors");
   return {std::span(m.values, static_cast<std::size_t>(m.count)), std::span(m.vectors, m.length),
@@ -774,8 +823,11 @@ int plaquette_solve(plaquette_solver solver, double* x, const double* b, size_t 
     const auto by = object_of(solver);
     there(x, "solutions");
     there(b, "right-hand sides");
-    const api::solve_report report = by->solve(std::span(x, length), std::span(b, length), columns,
-                                               layout_of(layout, by->links().on()), rule_of(rule));
+    api::solve_report report;
+    make_columns(x, b, length, layout, std::clamp(columns, 1, 1024), by->links().on(), "right-hand sides",
+                 [&](std::span<double> to, std::span<const double> from, const api::spinor_layout& where) {
+                   report = by->solve(to, from, columns, where, rule_of(rule));
+                 });
     put_results(results, report);
     return outcome_of(report);
   });
@@ -1009,7 +1061,8 @@ int plaquette_propagator_copy(plaquette_propagator propagator, double* numbers, 
   return answer([&] {
     const auto quark = object_of(propagator);
     there(numbers, "numbers");
-    quark->copy_to(std::span(numbers, length), layout_of(layout, quark->on()));
+    write_columns(numbers, length, layout, 12, quark->on(), "array for a propagator",
+                  [&](std::span<double> to, const api::spinor_layout& where) { quark->copy_to(to, where); });
     return outcome_of_result(quark->report());
   });
 }
@@ -1029,7 +1082,10 @@ int plaquette_operator_apply(plaquette_operator m, double* out, const double* in
     const auto a = object_of(m);
     there(out, "output");
     there(in, "input");
-    a->apply(std::span(out, length), std::span(in, length), layout_of(layout, a->on()), dagger != 0);
+    make_columns(out, in, length, layout, 1, a->on(), "operator's input",
+                 [&](std::span<double> to, std::span<const double> from, const api::spinor_layout& where) {
+                   a->apply(to, from, where, dagger != 0);
+                 });
     return api::code::success;
   });
 }
@@ -1079,7 +1135,14 @@ int plaquette_vectors_read(plaquette_vectors vectors, const double* numbers, siz
   return answer([&] {
     const auto to = object_of(vectors);
     there(numbers, "array of vectors");
-    to->read(std::span(numbers, length), layout_of(layout, to->on()));
+    const api::spinor_layout where = layout_of(layout, to->on());
+    if (is_single(layout)) {
+      api::floats_as_doubles from(floats_at(numbers, length), where.memory, to->options().columns, to->on(),
+                                  "array of vectors");
+      to->read(from.get(), on_host(where));
+    } else {
+      to->read(std::span(numbers, length), where);
+    }
     return api::code::success;
   });
 }
@@ -1089,7 +1152,8 @@ int plaquette_vectors_write(plaquette_vectors vectors, double* numbers, size_t l
   return answer([&] {
     const auto from = object_of(vectors);
     there(numbers, "array for vectors");
-    from->write(std::span(numbers, length), layout_of(layout, from->on()));
+    write_columns(numbers, length, layout, from->options().columns, from->on(), "array for vectors",
+                  [&](std::span<double> to, const api::spinor_layout& where) { from->write(to, where); });
     return api::code::success;
   });
 }
@@ -1248,7 +1312,9 @@ int plaquette_overlap_mode_vectors(plaquette_overlap overlap, int kind, double* 
     const auto of = choice<api::mode_kind>(kind, 3, "kind of modes");
     const auto solver = object_of(overlap);
     if (solver->mode_count(of) > 0) there(vectors, "vectors");
-    solver->copy_modes(of, std::span(vectors, length), layout_of(layout, solver->on()));
+    const api::spinor_layout where = layout_of(layout, solver->on());
+    require_double(layout, "vectors of modes");
+    solver->copy_modes(of, std::span(vectors, length), where);
     return api::code::success;
   });
 }

@@ -294,10 +294,13 @@ enum {
 typedef struct {
   size_t size; /**< sizeof of this structure */
   int basis;  /**< of gamma matrices */
-  int memory; /**< 0, or PLAQUETTE_ON_DEVICE: the arrays are on a GPU */
+  int memory; /**< 0; or PLAQUETTE_ON_DEVICE: the arrays are on a GPU; + PLAQUETTE_SINGLE: their numbers are floats, see below */
   int64_t first, site[4], spin, colour, imaginary, column;
   const int64_t* places;
 } plaquette_spinor_layout;
+/* Arrays of floats are given by their address, cast to that of doubles; lengths and strides count floats. Functions of
+   vectors, plaquette_solve, plaquette_propagator_copy and plaquette_operator_apply take them. They compute in double and
+   round in the end: a verdict is that before. Such arrays pass through memory of the host. */
 /** Fills the layout of [column][site][spin][colour], 24 doubles a site. */
 PLAQUETTE_PUBLIC int plaquette_spinor_layout_dense(plaquette_spinor_layout* layout, const int local[4], int site_order);
 

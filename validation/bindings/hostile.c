@@ -312,7 +312,7 @@ static void wrong_memory(plaquette_lattice lattice, plaquette_gauge gauge) {
   plaquette_spinor_layout spinors;
   OK(plaquette_operator_create(&m, gauge, NULL, PLAQUETTE_CPU));
   OK(plaquette_spinor_layout_dense(&spinors, extents, PLAQUETTE_X_FASTEST));
-  spinors.memory = 1;
+  spinors.memory = 2;
   REFUSED(plaquette_operator_apply(m, u, u + spinor_reals, spinor_reals, &spinors, 0), "PLAQUETTE_ON_DEVICE");
   spinors.memory = PLAQUETTE_ON_DEVICE;
   EXPECT(plaquette_operator_apply(m, u, u + spinor_reals, spinor_reals, &spinors, 0), where, NULL);

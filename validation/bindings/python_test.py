@@ -71,6 +71,13 @@ class OnlyDlpack:
         self.array, self.__dlpack__, self.__dlpack_device__ = array, array.__dlpack__, array.__dlpack_device__
 
 
+class OfOthers:
+    """An array on a GPU as cupy and torch have it."""
+
+    def __init__(self, array):
+        self.array, self.__cuda_array_interface__ = array, array.__cuda_array_interface__
+
+
 class Between:
     """An intercommunicator as mpi4py has it."""
 
@@ -202,6 +209,28 @@ class Calls(unittest.TestCase):
                 self.solver.solve_for(b, x=wrong)
         with self.assertRaisesRegex(plaquette.PlaquetteError, "finite"):
             self.solver.solve_for(b * np.float32(np.nan))
+
+    def test_vectors_and_columns_of_single_precision(self):
+        random = np.random.default_rng()
+        shape = (2, *self.lattice.shape, 4, 3)
+        b = (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(np.complex64)
+        v = plaquette.Vectors(self.lattice, 2)
+        v.read(np.asfortranarray(b))
+        np.testing.assert_allclose(v.array(), b.astype(np.complex128), rtol=0, atol=1e-14)
+        whole = np.full((2, *self.lattice.shape, 4, 6), 7j, np.complex64)
+        out = whole[..., ::-2]  # numbers between them stay
+        self.assertIs(v.array(out), out)
+        np.testing.assert_array_equal(out, v.array().astype(np.complex64))
+        np.testing.assert_array_equal(whole[..., ::2], 7j)
+        columns = np.zeros((12, *shape[1:]), np.complex64)
+        np.testing.assert_array_equal(self.quark.columns(columns), self.quark.columns().astype(np.complex64))
+        for words, wrong in (("finite", b * np.float32(np.inf)), ("axes", b[0]), ("complex128", b.real)):
+            with self.assertRaisesRegex(plaquette.PlaquetteError, words):
+                v.read(wrong)
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "written"):
+            v.array(np.broadcast_to(b[:1], shape))
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "of floats"):
+            plaquette.Overlap(self.links, given={"h": plaquette.Modes(np.array([0.1, 0.2]), b)})
 
     def test_correlators_begin_at_the_source(self):
         unit = np.tile(np.eye(3, dtype=complex), (*self.array.shape[:-2], 1, 1))
@@ -562,7 +591,7 @@ class Calls(unittest.TestCase):
                    ("sites: expected", lambda: plaquette.Vectors(self.lattice, sites="some")),
                    ("axes", lambda: v.read(one[0])), ("axes", lambda: v.array(axes="tzyxsc")),
                    ("smearing_links", lambda: v.fill(plaquette.Source("gaussian"))),
-                   ("complex128", lambda: v.read(one.astype(np.complex64))),
+                   ("complex128", lambda: v.read(one.real.astype(np.float32))),
                    ("expected a Vectors", lambda: v.add(1, one)), ("12 columns", lambda: plaquette.Propagator.of(v))]
         for words, call in refused:
             with self.assertRaises(plaquette.PlaquetteError) as caught:
@@ -583,6 +612,30 @@ class Calls(unittest.TestCase):
             np.testing.assert_allclose(there.array(on_gpu(np.empty_like(b)), axes="tzyxsc").numpy(), b, rtol=0, atol=1e-15)
             with self.assertRaisesRegex(plaquette.PlaquetteError, "another library"):
                 self.solver.solve_vectors(there)
+            # Numbers of single precision are computed with in double, and rounded in the end.
+            single = b.astype(np.complex64)
+            wide = single.astype(np.complex128)
+            there.read(on_gpu(single), axes="tzyxsc")
+            np.testing.assert_allclose(there.array(axes="tzyxsc")[0:], wide, rtol=0, atol=1e-15)
+            for out in (on_gpu(np.empty_like(single)), OfOthers(on_gpu(np.empty_like(single)))):
+                found = there.array(out, axes="tzyxsc")
+                self.assertIs(found, out)
+                np.testing.assert_array_equal((out if hasattr(out, "numpy") else out.array).numpy(),
+                                              there.array(axes="tzyxsc").astype(np.complex64))
+            solution = self.solver.solve_for(OfOthers(on_gpu(single)))
+            self.assertTrue(solution.verdict)
+            self.assertEqual(solution.x.dtype, np.complex64)
+            np.testing.assert_array_equal(solution.x.numpy(), self.solver.solve_for(wide).x.astype(np.complex64))
+            m = plaquette.Dirac(self.links, MASS, CSW)
+            np.testing.assert_array_equal(m.apply(on_gpu(single)).numpy(), m.apply(wide).astype(np.complex64))
+            columns = on_gpu(np.empty((12, *b.shape), np.complex64))
+            np.testing.assert_array_equal(self.quark.columns(columns).numpy(), self.quark.columns().astype(np.complex64))
+            bad = single.copy()
+            bad[1, 2, 3, 0, 2, 1] = np.nan
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "finite"):
+                there.read(on_gpu(bad), axes="tzyxsc")
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "type complex64"):
+                self.solver.solve_for(on_gpu(single), x=on_gpu(b))
             solution = self.solver.solve_for(on_gpu(b))
             self.assertTrue(solution.verdict)
             np.testing.assert_array_equal(solution.x.numpy(), self.solver.solve_for(b).x)

@@ -566,13 +566,14 @@ def _spinors(array: Any, lattice: Lattice, axes: str, basis: str, columns: int |
     array = given(array, what)
     if is_written and not array.writeable:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected an array that can be written")
-    if array.dtype != np.complex128:
-        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex128, found {array.dtype}")
+    if array.dtype not in (np.complex128, np.complex64):
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected complex128 or complex64, found {array.dtype}")
     lengths = dict(_site_axes(axes, lattice, places), s=4, c=3)
     if columns is not None:
         lengths["n"] = columns
     address, length, first, step = _strides(array, axes, lengths, what)
-    layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), memory=_c.ON_DEVICE * array.on_device, first=first,
+    memory = _c.ON_DEVICE * array.on_device + _c.SINGLE * (array.dtype == np.complex64)
+    layout = _c.SpinorLayout(basis=_choice(_BASES, basis, "basis"), memory=int(memory), first=first,
                              spin=step["s"], colour=step["c"], imaginary=1, column=step.get("n", 0))
     _put_sites(layout, step, lattice, places)
     return address, length, layout
@@ -647,13 +648,15 @@ class Vectors(_Object):
         return None if self.columns == 1 and "n" not in _values.letters(axes) else self.columns
 
     def read(self, array: Any, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> None:
-        """Takes all columns from an array of all sites; those of sites that they lack are ignored. See Gauge for places."""
+        """Takes all columns from an array of all sites, complex128 or complex64; it ignores sites that they lack. See Gauge
+        for places."""
         address, length, layout = _spinors(array, self.lattice, axes, basis, self._columns_in(axes), "array of vectors",
                                            places=places)
         _c.call("plaquette_vectors_read", self._handle, address, length, ctypes.byref(layout))
 
     def array(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> Any:
-        """Returns all columns as an array of all sites, or puts them into one; sites that they lack are zero."""
+        """Returns all columns as an array of all sites, or puts them into one of complex128 or complex64; sites that they
+        lack are zero."""
         if out is None:
             out = _new_columns(self.lattice, axes, self.columns, places)
         address, length, layout = _spinors(out, self.lattice, axes, basis, self._columns_in(axes), "array for vectors", True,
@@ -794,8 +797,8 @@ class Propagator(_Object):
         return cls(lattice, handle, Verdict._of((), _c.NOT_VERIFIED))
 
     def columns(self, out: Any = None, axes: str = "ntzyxsc", basis: str = "degrand-rossi", places: Any = None) -> Any:
-        """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides. See Gauge for
-        places."""
+        """Returns the columns, 3 spin + colour of the source, as an array; or puts them into one of any strides, complex128 or
+        complex64. See Gauge for places."""
         if out is None:
             out = _new_columns(self.lattice, axes, 12, places)
         address, length, layout = _spinors(out, self.lattice, axes, basis, 12, "columns", True, places)
@@ -866,7 +869,7 @@ class Solver(_Object):
                   iteration_limit: int = 10000, judge: bool = True, basis: str = "degrand-rossi",
                   places: Any = None, progress: _Told = None) -> Solution:
         """Solves for right-hand sides: one, with axes tzyxsc, or several, with axes ntzyxsc or others. Where b is on a
-        GPU, so is x. See Gauge for places. Where b is complex64, on the host, so is x: its verdict is that before rounding."""
+        GPU, so is x. See Gauge for places. If b is complex64, so is x: its verdict is that before rounding."""
         right = given(b, "right-hand sides")
         if right.dtype == np.complex64 and not right.on_device:
             return self._solve_for_single(right.keeps, x, axes=axes, tolerance=tolerance, iteration_limit=iteration_limit,
@@ -1013,7 +1016,8 @@ class Dirac(_Object):
 
     def apply(self, psi: Any, dagger: bool = False, axes: str = "tzyxsc", basis: str = "degrand-rossi",
               places: Any = None) -> Any:
-        """Returns M psi, or M^+ psi, in the axes of psi. See Gauge for places."""
+        """Returns M psi, or M^+ psi, in the axes of psi; in double on the host, in the type of psi on a GPU. See Gauge for
+        places."""
         if not given(psi, "psi").on_device:
             psi = psi if isinstance(psi, np.ndarray) and psi.dtype == np.complex128 else _values.numbers(
                 psi, np.complex128, "psi")
