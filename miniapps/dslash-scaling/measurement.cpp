@@ -153,22 +153,11 @@ timed_work prepared(timed_operator& op, const halo_setting& setting, const libra
   };
 }
 
-/// \param alongside  medians of the same protocol: without overlap (only if `overlap` is on), then without
-///                   communication
-json_document halo_of(timed_operator& op, const timed_samples& timed, bool overlap, const communicator& comm) {
-  const double whole = timed.seconds.median, alone = timed.alongside.back().median;
-  const double without_overlap = overlap ? timed.alongside.front().median : whole;
-  std::array<double, 1> bytes{op.halo_bytes()};
-  comm.sum(std::span(bytes));
-  return {{"overlap", overlap ? "on" : "off"},
-          {"bytes_sent", bytes[0] / comm.size()},
-          {"exposed_seconds", whole - alone},
-          {"exchange_seconds", without_overlap - alone},
-          {"hidden_seconds", without_overlap - whole},
-          {"seconds_without_overlap", without_overlap},
-          {"seconds_without_communication", alone},
-          {"policy", op.halo_description()},
-          {"recorded", op.recordable()}};
+/// \param found  alongside are samples without overlap (only if `overlap` is on), then without communication
+json_document halo_of(timed_operator& op, const timed_samples& found, bool overlap, const communicator& comm) {
+  const double whole = found.seconds.median;
+  const halo_seconds seconds{whole, overlap ? found.alongside.front().median : whole, found.alongside.back().median};
+  return halo_costs(seconds, overlap, op.halo_bytes(), op.halo_description(), op.recordable(), comm);
 }
 
 }  // namespace

@@ -92,23 +92,13 @@ std::vector<timed_samples> samples_of(const timed_solver& on, operator_trial& a,
                            together);
 }
 
-/// \param timed  with the other overlap and without communication
-json_document halo_of(const timed_solver& on, const operator_trial& a, const timed_samples& timed) {
+/// \param found  alongside are its samples with the other overlap, without communication
+json_document halo_of(const timed_solver& on, const operator_trial& a, const timed_samples& found) {
   const bool overlap = on.solver.settings().overlap;
-  const double whole = timed.seconds.median, other = timed.alongside[0].median, alone = timed.alongside[1].median;
-  const double with_overlap = overlap ? whole : other, without_overlap = overlap ? other : whole;
+  const double whole = found.seconds.median, other = found.alongside[0].median;
+  const halo_seconds seconds{overlap ? whole : other, overlap ? other : whole, found.alongside[1].median};
   constexpr double hops = 2.0;  // of the Schur complement
-  std::array<double, 1> bytes{hops * a.halo_bytes()};
-  on.device.comm().sum(std::span(bytes));
-  return {{"overlap", overlap ? "on" : "off"},
-          {"policy", on.solver.halo_policy()},
-          {"bytes_sent", bytes[0] / on.device.comm().size()},
-          {"exposed_seconds", whole - alone},
-          {"exchange_seconds", without_overlap - alone},
-          {"hidden_seconds", without_overlap - with_overlap},
-          {"seconds_without_overlap", without_overlap},
-          {"seconds_without_communication", alone},
-          {"recorded", false}};
+  return halo_costs(seconds, overlap, hops * a.halo_bytes(), on.solver.halo_policy(), false, on.device.comm());
 }
 
 operator_figure figure_of(const timed_solver& on, const operator_trial& a, const timed_samples& timed, int threads,

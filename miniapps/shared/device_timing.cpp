@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/shared/device_timing.hpp"
 
+#include <array>
 #include <cstdlib>
+#include <span>
+#include <utility>
 
 #include "miniapps/shared/gpu_access.hpp"
 
@@ -75,6 +78,22 @@ std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const
   const auto seconds = timed(kernel, how, applications_of_sample(kernel, how));
   if (!is_whole(seconds, how)) return {};
   return {{statistics(seconds)}};
+}
+
+json_document halo_costs(const halo_seconds& seconds, bool overlap, double bytes_of_rank, const std::string& policy,
+                         bool recorded, const communicator& comm) {
+  std::array<double, 1> bytes{bytes_of_rank};
+  comm.sum(std::span(bytes));
+  const double whole = overlap ? seconds.with_overlap : seconds.without_overlap, alone = seconds.without_communication;
+  return {{"overlap", overlap ? "on" : "off"},
+          {"policy", policy},
+          {"bytes_sent", bytes[0] / comm.size()},
+          {"exposed_seconds", whole - alone},
+          {"exchange_seconds", seconds.without_overlap - alone},
+          {"hidden_seconds", seconds.without_overlap - seconds.with_overlap},
+          {"seconds_without_overlap", seconds.without_overlap},
+          {"seconds_without_communication", alone},
+          {"recorded", recorded}};
 }
 
 }  // namespace plaquette

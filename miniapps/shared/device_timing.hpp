@@ -10,6 +10,7 @@
 
 #include "common/app/report.hpp"
 #include "common/app/timing.hpp"
+#include "common/comms/communicator.hpp"
 #include "common/solvers/timed.hpp"
 
 namespace plaquette {
@@ -53,5 +54,17 @@ std::vector<timed_samples> time_on_gpu(const timed_kernel& kernel, const samplin
 std::vector<timed_samples> time_applications(gpu_access* gpu, int samples, const timed_kernel& kernel,
                                              const std::function<bool()>& should_stop = {},
                                              const std::vector<timed_work>& alongside = {});
+
+/// Seconds of an application on several ranks, each way on its own.
+struct halo_seconds {
+  double with_overlap = 0.0, without_overlap = 0.0;
+  double without_communication = 0.0;
+};
+/// Returns what the halo of an operator costs, as figures report it: bytes, exposed and hidden seconds.
+/// \param overlap         how the operator is used
+/// \param bytes_of_rank   that this rank sends in an application
+/// \param policy          how faces get to each neighbour
+json_document halo_costs(const halo_seconds& seconds, bool overlap, double bytes_of_rank, const std::string& policy,
+                         bool recorded, const communicator& comm);
 
 }  // namespace plaquette
