@@ -20,6 +20,7 @@
 #include "common/krylov/groups.hpp"
 #include "common/krylov/mixed_solve.hpp"
 #include "common/operators/even_complement.hpp"
+#include "common/solvers/alternating_inputs.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/propagator_solver.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
@@ -56,30 +57,22 @@ class operator_trial_of final : public operator_trial {
   operator_trial_of(const Operator& a, std::shared_ptr<Full> m, const auto& like_input, double sites)
       : operator_(a), m_(std::move(m)), sites_(sites), in_(like(like_input, like_input.columns(), as<Field>)) {}
 
-  int columns() const override { return in_.columns(); }
-  void set_input(int column, const spinor_configuration& in) override { import_column(in_, column, in); }
-  void set_inputs(const spinor_array<const double>& in) override { import_array(in_, in); }
+  int columns() const override { return in_.first().columns(); }
+  void set_input(int column, const spinor_configuration& in) override { import_column(in_.first(), column, in); }
+  void set_inputs(const spinor_array<const double>& in) override { import_array(in_.first(), in); }
   void get_outputs(const spinor_array<double>& out) const override { export_array(out, *out_); }
   void restart(complex<double> first, complex<double> second) override {
     make_room();
-    if (!other_) other_.emplace(like(in_));
-    scale(in_, same_for_all(first));
-    copy(*other_, in_);
-    scale(*other_, same_for_all(second));
+    in_.refresh(first, second);
     zero(*out_);
-    next_is_other_ = false;
   }
   void apply(bool dagger) override {
     make_room();
-    last_is_other_ = other_ && next_is_other_;
-    const Field& in = last_is_other_ ? *other_ : in_;
+    const Field& in = in_.next();
     dagger ? operator_.apply_dagger(*out_, in) : operator_.apply(*out_, in);
-    next_is_other_ = !next_is_other_;
   }
   double flops() const override { return operator_.flops_per_site() * sites_ * columns(); }
-  void get_input(int column, spinor_configuration& in) const override {
-    export_column(in, last_is_other_ ? *other_ : in_, column);
-  }
+  void get_input(int column, spinor_configuration& in) const override { export_column(in, in_.last(), column); }
   void get_output(int column, spinor_configuration& out) const override { export_column(out, *out_, column); }
 
   bool has_halo_settings() const override { return has_settings; }
@@ -95,19 +88,15 @@ class operator_trial_of final : public operator_trial {
  private:
   static constexpr bool has_settings = requires(Full& m) { m.hopping().set_communication(true); };
 
-  auto same_for_all(complex<double> number) const {
-    return make_scalars(in_, std::vector<complex<double>>(static_cast<std::size_t>(columns()), number));
-  }
   void make_room() {
-    if (!out_) out_.emplace(like(in_));
+    if (!out_) out_.emplace(like(in_.first()));
   }
 
   const Operator& operator_;
   std::shared_ptr<Full> m_;
   double sites_;
-  Field in_;
-  std::optional<Field> other_, out_;
-  bool next_is_other_ = false, last_is_other_ = false;
+  scaling::alternating_inputs<Field> in_;
+  std::optional<Field> out_;
 };
 
 /// See propagator_solver.hpp. Solutions and their residuals have the precision of Outer, Krylov spaces have the

@@ -12,6 +12,7 @@
 
 #include "common/algebra/fixed_point.hpp"
 #include "common/concepts.hpp"
+#include "common/solvers/alternating_inputs.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/stretch_numbers.hpp"
 #include "common/solvers/timed_operator.hpp"
@@ -38,30 +39,20 @@ class timed_operator_of final : public timed_operator {
       : case_(c),
         m_(std::move(m)),
         schur_(m_, preconditioning),
-        in_(ctx, {spins, colours, input_sites(c), c.rhs}),
-        other_in_(like(in_)),
+        in_(field(ctx, {spins, colours, input_sites(c), c.rhs})),
         out_(ctx, {spins, colours, output_sites(c), c.rhs}) {}
 
-  void set_input(int column, const spinor_configuration& psi) override { import_column(in_, column, psi); }
+  void set_input(int column, const spinor_configuration& psi) override { import_column(in_.first(), column, psi); }
   void get_output(int column, spinor_configuration& out) const override { export_column(out, out_, column); }
 
-  void apply(bool dagger) override { apply_to(in_, dagger); }
+  void apply(bool dagger) override { apply_to(in_.first(), dagger); }
 
   void begin_stretch(int number) override {
-    scale(in_, phases(in_, number));
-    copy(other_in_, in_);
-    scale(other_in_, phases(in_, 2 * number + 1));
+    in_.refresh(number);
     poison();
-    next_is_other_ = false;
   }
-  void step() override {
-    was_other_ = next_is_other_;
-    next_is_other_ = !next_is_other_;
-    apply_to(was_other_ ? other_in_ : in_, false);
-  }
-  void get_input(int column, spinor_configuration& psi) const override {
-    export_column(psi, was_other_ ? other_in_ : in_, column);
-  }
+  void step() override { apply_to(in_.next(), false); }
+  void get_input(int column, spinor_configuration& psi) const override { export_column(psi, in_.last(), column); }
 
   void set_overlap(bool on) override {
     if constexpr (requires { m_->hopping().set_overlap(on); }) m_->hopping().set_overlap(on);
@@ -138,8 +129,8 @@ class timed_operator_of final : public timed_operator {
   operator_case case_;
   std::shared_ptr<full_operator> m_;
   typename Backend::template schur_wilson_clover<T> schur_;
-  field in_, other_in_, out_;
-  bool next_is_other_ = false, was_other_ = false;
+  alternating_inputs<field> in_;
+  field out_;
 };
 
 template <backend Backend>

@@ -8,7 +8,7 @@
 
 #include "common/app/draw.hpp"
 #include "common/app/timing.hpp"
-#include "common/solvers/stretch_numbers.hpp"
+#include "common/solvers/alternating_inputs.hpp"
 #include "common/solvers/timed.hpp"
 #include "cpu_ref/blas/blas.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -100,29 +100,27 @@ operator_figure hopping_bench::time_in(const hopping_case& what, verification& c
 
   const std::string name = "hopping " + to_string(what.lattice) + " N=" + std::to_string(what.rhs) + " " +
                            what.precision + " " + std::to_string(stored_reals(what.links));
-  cpu::field<T> in(ctx, {spins, colours, site_subset::even, what.rhs});
+  scaling::alternating_inputs<cpu::field<T>> in(cpu::field<T>(ctx, {spins, colours, site_subset::even, what.rhs}));
   {
     const spinor_configuration psi = cpu::random_spinor(geometry, seed, 0, comm);
     checks.add(name, distance_from_textbook(ctx, links, m, psi, std::min(what.rhs, 2)), tolerance<T>(what.links));
-    cpu::import_column(in, 0, psi);
+    cpu::import_column(in.first(), 0, psi);
   }
   const int first[] = {0};
   for (int c = 1; c < what.rhs; ++c) {
     const int to[] = {c};
-    copy_columns(in, to, in, first);
+    copy_columns(in.first(), to, in.first(), first);
   }
-  cpu::field<T> other = like(in), out(ctx, {spins, colours, site_subset::odd, what.rhs});
+  cpu::field<T> out(ctx, {spins, colours, site_subset::odd, what.rhs});
   int stretch = 0;
   const auto refresh = [&] {  // inputs of its own for each sample, and nothing of the last output
-    ++stretch;
-    scale(in, scaling::phases(in, stretch));
-    copy(other, in);
-    scale(other, scaling::phases(in, 2 * stretch + 1));
+    in.refresh(++stretch);
     zero(out);
   };
+  refresh();
   const auto apply = [&](int times) {
     const stopwatch watch;
-    for (int i = 0; i < times; ++i) m.hopping().apply(out, i % 2 == 0 ? in : other);
+    for (int i = 0; i < times; ++i) m.hopping().apply(out, in.next());
     return watch.seconds();
   };
   const double sites = 0.5 * static_cast<double>(geometry.local_volume()) * what.rhs;
@@ -138,7 +136,8 @@ operator_figure hopping_bench::time_in(const hopping_case& what, verification& c
                      }};
   const double copy_before = copy_gbytes_per_s(ctx, work.bytes);
   const std::vector<double> seconds = timed(kernel, how, applications_of_sample(kernel, how));
-  checks.add(name + ", last timed output", distance_of_hopping(links, out, in, what.rhs - 1), tolerance<T>(what.links));
+  checks.add(name + ", last timed output", distance_of_hopping(links, out, in.last(), what.rhs - 1),
+             tolerance<T>(what.links));
   const double copy = 0.5 * (copy_before + copy_gbytes_per_s(ctx, work.bytes));
 
   operator_figure figure;
