@@ -134,7 +134,7 @@ TEST(Timed, JudgesOnceUnderAProtocolAndWatchesNoIdleness) {
 TEST(Timed, WarmsUpAndTakesAsManyApplicationsAsLastForASample) {
   recorded_kernel r;
   EXPECT_EQ(applications_of_sample(r.kernel(), {.seconds = 0.02}), 17);  // 5, 11, 17, 23, ...
-  EXPECT_THAT(r.calls, testing::ElementsAre("apply 2", "apply 2"));
+  EXPECT_THAT(r.calls, testing::ElementsAre("apply 2", "apply 2", "apply 2"));
   // The first applications of a short kernel are slow: more are tried.
   std::vector<int> times;
   const timed_kernel shorter{[&times](int n) {
@@ -142,8 +142,16 @@ TEST(Timed, WarmsUpAndTakesAsManyApplicationsAsLastForASample) {
     return n == 2 ? 2e-4 : 1e-6 * n;
   }};
   EXPECT_EQ(applications_of_sample(shorter, {.seconds = 1e-3, .most_applications = 2000}), 1000 - 995 % 6);
-  EXPECT_THAT(times, testing::ElementsAre(2, 2, 10));
+  EXPECT_THAT(times, testing::ElementsAre(2, 2, 2, 10));
   EXPECT_EQ(applications_of_sample(shorter, {.seconds = 1.0, .most_applications = 2000}), 2000 - 1995 % 6);
+}
+
+TEST(Timed, FindsTheLengthOfASampleThoughOtherWorkDisturbsIt) {
+  for (const int disturbed : {0, 1, 2}) {
+    int call = 0;
+    const timed_kernel kernel{[&](int n) { return (call++ == disturbed ? 1.0 : 1e-3) * n; }};
+    EXPECT_EQ(applications_of_sample(kernel, {.seconds = 0.02}), 17) << disturbed;
+  }
 }
 
 TEST(Timed, RelatesRatesToTheLimitsThatAreKnown) {
