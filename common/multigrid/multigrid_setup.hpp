@@ -125,6 +125,21 @@ class multigrid {
     }
   }
 
+  /// Returns the hierarchy of M + i mu gamma_5, with the null vectors of this one: cycles of it have the twist on all
+  /// coarse lattices. Its system of the finest lattice has none. Takes no modes out of the coarsest lattice, since
+  /// gamma_5 M gamma_5 is not M^+ there.
+  multigrid with_twist(double mu) const {
+    multigrid twisted(library_, parameters_, without_levels{});
+    twisted.parameters_.coarsest_modes = 0;
+    for (const level& from : levels_) {
+      level next = from;
+      next.operator_numbers = std::make_shared<const matrices>(library_.with_twist(*from.operator_numbers, mu));
+      next.system = library_.make_system(*next.operator_numbers);
+      twisted.levels_.push_back(std::move(next));
+    }
+    return twisted;
+  }
+
   const std::vector<level>& levels() const { return levels_; }
   const multigrid_setup_report& report() const { return report_; }
   const multigrid_parameters& parameters() const { return parameters_; }

@@ -39,6 +39,15 @@ struct coarse_matrices {
   }
 };
 
+/// Returns P^+ (M + i mu gamma_5) P of m = P^+ M P. The columns of P have one chirality each and are orthonormal, so
+/// P^+ gamma_5 P is the sign of the chirality: the diagonal of X gets i mu on chirality 0 and -i mu on chirality 1.
+/// Then gamma_5 M gamma_5 is not M^+ any more, but M^+ with -mu.
+inline coarse_matrices with_twist(coarse_matrices m, double mu) {
+  for (std::int64_t site = 0; site < m.geometry.sites(); ++site)
+    for (int k = 0; k < m.n; ++k) m.matrix(site, 0)[k * m.n + k].im += static_cast<float>(k < m.n / 2 ? mu : -mu);
+  return m;
+}
+
 /// The columns of P: vectors that are orthonormal on every aggregate and chirality. The layout is
 /// [coarse site][parity][chirality][fine site][row][vector], see `aggregates::row_begin`. A row is a number of a fine
 /// site's chirality. On the finest lattice these are spin and colour (6, DeGrand-Rossi basis). On a coarse lattice

@@ -91,6 +91,8 @@ class multigrid_lattices {
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(coarse_, numbers);
   }
+  /// Returns P^+ (M + i mu gamma_5) P of P^+ M P.
+  matrices with_twist(const matrices& numbers, double mu) const { return plaquette::with_twist(numbers, mu); }
   schwarz_domains<coarse_field> coarse_domains(const matrices& numbers, const extents& shape) const {
     return cpu::coarse_domains(coarse_, numbers, shape);
   }

@@ -33,6 +33,19 @@ void multiply_gamma5(coarse_field<T>& out, const coarse_field<T>& in) {
                  times_gamma5<T>{out.numbers(), in.numbers(), in.columns()});
 }
 
+/// Adds i mu gamma_5 to the diagonal of X.
+struct add_twist {
+  complex<float>* numbers;
+  std::int64_t numbers_of_a_site;
+  std::int32_t n;
+  float mu;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t index) const {
+    const std::int64_t site = index / n, k = index - site * n;
+    numbers[site * numbers_of_a_site + k * n + k].im += k < n / 2 ? mu : -mu;
+  }
+};
+
 template <class T>
 coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in, const tiled_matrices& matrices) {
   coarse_products<T> p;
@@ -48,6 +61,16 @@ coarse_products<T> products_of(coarse_field<T>& out, const coarse_field<T>& in, 
 }
 
 }  // namespace
+
+coarse_matrices with_twist(const coarse_matrices& m, double mu) {
+  const queue& q = m.get_execution().queue();
+  coarse_matrices twisted(m.get_execution(), m.shared_lattice(), m.n());
+  copy_on_device(q, twisted.begin(), m.begin(), static_cast<std::size_t>(m.count()) * sizeof(complex<float>));
+  for_each_index(q, m.lattice().geometry().sites() * m.n(),
+                 add_twist{twisted.begin(), std::int64_t{coarse_matrices_of_a_site} * m.n() * m.n(), m.n(),
+                           static_cast<float>(mu)});
+  return twisted;
+}
 
 template <class T>
 coarse_operator<T>::coarse_operator(const execution& on, const coarse_matrices& m, coarse_storage storage)

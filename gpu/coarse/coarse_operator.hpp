@@ -97,6 +97,8 @@ struct coarse_parts {
 template <class T>
 using coarse_schur = coarse_schur_complement<coarse_parts<T>>;
 
+/// Returns P^+ (M + i mu gamma_5) P of P^+ M P, as the function of common/operators/coarse_matrices.hpp.
+coarse_matrices with_twist(const coarse_matrices& m, double mu);
 /// Returns X^-1 of every site, [site][row][column]. Throws input_error if one has none. Waits.
 std::shared_ptr<const complex<float>> inverse_diagonals(const coarse_matrices& m);
 /// Returns X^-1 Y of every site, [site][8][row][column].

@@ -130,6 +130,8 @@ class multigrid_library {
   std::shared_ptr<const coarse_system> make_system(const matrices& numbers) const {
     return std::make_shared<const coarse_system>(coarse_, numbers, coarse_storage::half);
   }
+  /// Returns P^+ (M + i mu gamma_5) P of P^+ M P.
+  matrices with_twist(const matrices& numbers, double mu) const { return gpu::with_twist(numbers, mu); }
   template <class T>
   schwarz_domains<field<T>> fine_domains(const schur_wilson_clover<T>& a, const extents& shape) const {
     return gpu::fine_domains(a, *links_, shape);

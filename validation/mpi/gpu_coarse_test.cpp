@@ -27,7 +27,7 @@ constexpr int vectors = 4, columns = 3;
 /// field.
 struct level {
   gpu::coarse_matrices matrices;
-  gpu::coarse_field<float> applied, solved;
+  gpu::coarse_field<float> applied, solved, twisted;  ///< the last: by M + i mu gamma_5
 
   level(const gpu::context& ctx, const extents& aggregate) : level(ctx, made(ctx, aggregate)) {}
 
@@ -43,7 +43,8 @@ struct level {
   level(const gpu::context& ctx, const gpu::null_space& v)
       : matrices(galerkin_product(gpu::weak_field_configuration(ctx, 0.3, 62), fermion_action::isotropic(0.2, 1.0), v)),
         applied(gpu::transfer<float>(ctx, v).coarse_like(columns)),
-        solved(like(applied)) {
+        solved(like(applied)),
+        twisted(like(applied)) {
     auto in = like(applied);
     fill_random(in, 63, 0);
     gpu::coarse_operator<float>(ctx, matrices).apply(applied, in);
@@ -52,6 +53,10 @@ struct level {
     schur.prepare_source(even, in);
     schur.apply(image, even);
     schur.reconstruct_solution(solved, image, in);
+    const gpu::coarse_schur<float> twisted_schur(ctx, with_twist(matrices, 0.3));
+    twisted_schur.prepare_source(even, in);
+    twisted_schur.apply(image, even);
+    twisted_schur.reconstruct_solution(twisted, image, in);
   }
 };
 
@@ -102,6 +107,7 @@ TEST(GpuCoarseOnRanks, IsWhatOneRankMakesOfIt) {
       // The same operations in the same order: the same bits.
       EXPECT_EQ(largest_difference(part.applied, whole.applied), 0.0) << to_string(grid);
       EXPECT_EQ(largest_difference(part.solved, whole.solved), 0.0) << to_string(grid);
+      EXPECT_EQ(largest_difference(part.twisted, whole.twisted), 0.0) << to_string(grid);
       ++compared;
     }
   }

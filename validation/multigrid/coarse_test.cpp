@@ -129,6 +129,56 @@ TEST_P(CoarseLattice, SchurComplementSolvesTheWholeSystem) {
     EXPECT_TRUE(std::sqrt(norm2(left[c] - right[c])) <= single_precision_bound * host_values(norm2(mx))[c].re);
 }
 
+TEST_P(CoarseLattice, SchurComplementOfATwistSolvesTheWholeSystem) {
+  const coarse_matrices twisted = with_twist(setting.numbers, 0.4);
+  const cpu::coarse_operator<double> full(setting.ctx, twisted);
+  const cpu::coarse_schur<double> schur(setting.ctx, twisted);
+  const auto x = setting.random_coarse(3, 8);
+  auto b = like(x), again = like(x);
+  full.apply(b, x);
+  auto source = schur.solved_field(3), mx = like(source), x_even = like(source), residual = like(source);
+  if (source.shape().sites == site_subset::full)
+    copy(x_even, x);
+  else
+    copy(x_even, x.parity(0));
+  poison(source), poison(mx), poison(again), poison(residual);
+  schur.prepare_source(source, b);
+  schur.apply(mx, x_even);
+  EXPECT_TRUE(distance(mx, source) <= 50 * 1e-15 * 100) << distance(mx, source);
+  schur.reconstruct_solution(again, x_even, b);
+  EXPECT_TRUE(distance(again, x) <= 50 * 1e-15 * 100) << distance(again, x);
+  // X_ee times the red-black source of b is b itself, if b is zero on odd sites.
+  if (source.shape().sites == site_subset::full) return;
+  auto b_odd = b.parity(1);
+  zero(b_odd);
+  schur.prepare_source(source, b);
+  schur.full_residual(residual, source);
+  EXPECT_TRUE(distance(residual, b.parity(0)) <= 50 * 1e-15 * 100) << distance(residual, b.parity(0));
+}
+
+/// Largest |a - b| of all numbers.
+double largest_difference(const coarse_matrices& a, const coarse_matrices& b) {
+  double worst = 0.0;
+  for (std::size_t k = 0; k < a.numbers.size(); ++k) {
+    const double d = std::sqrt(norm2(a.numbers[k] - b.numbers[k]));
+    if (!(d <= worst)) worst = d;
+  }
+  return worst;
+}
+
+TEST_P(CoarseLattice, TwistOfTheNextLatticeIsTheSame) {
+  const coarse_geometry& geometry = setting.numbers.geometry;
+  extents aggregate{};
+  for (int mu = 0; mu < dimensions; ++mu) aggregate[mu] = geometry.local()[mu] % 2 == 0 ? 2 : 1;
+  auto seeds = setting.random_coarse(3, 31);
+  const auto vectors = setting.orthonormal(cpu::gathered(seeds, aggregates(geometry, coarsened(geometry, aggregate))));
+  const auto plain = cpu::galerkin_product(setting.ctx, setting.numbers, vectors);
+  const auto twisted = cpu::galerkin_product(setting.ctx, with_twist(setting.numbers, 0.4), vectors);
+  // Numbers of P^+ M P are up to about 8.
+  EXPECT_LE(largest_difference(twisted, with_twist(plain, 0.4)), 8 * single_precision_bound);
+  EXPECT_GE(largest_difference(twisted, plain), 0.39);
+}
+
 TEST_P(CoarseLattice, NextLatticeIsThatOfBothProlongations) {
   const coarse_geometry& geometry = setting.numbers.geometry;
   extents aggregate{};
@@ -217,6 +267,31 @@ TEST(CoarseOperator, IsTheDenseMatrixBetweenDenseProlongations) {
       const dense_matrix left = p - p * m_hat.partialPivLu().solve(p.adjoint() * m * p);
       EXPECT_TRUE(left.norm() <= 100.0 * single_precision_bound * p.norm()) << left.norm();
     }
+}
+
+/// P^+ (M + i mu gamma_5) P, all of it from formulas, and the hermiticity that is left.
+TEST(CoarseOperator, OfATwistIsTheDenseMatrixBetweenDenseProlongations) {
+  const cpu::context ctx(lattice_geometry({4, 4, 2, 2}), communicator());
+  const coarse_setting s(ctx, typical_actions()[5].action, {2, 2, 1, 1}, 3);
+  const auto units = unit_vectors(s.p);
+  cpu::field<double> prolonged(ctx, {spins, colours, site_subset::full, units.columns()});
+  s.p.prolong(prolonged, units);
+  dense_matrix p(spins * colours * ctx.geometry().local_volume(), units.columns());
+  spinor_configuration column(ctx.geometry());
+  for (int c = 0; c < units.columns(); ++c) {
+    export_column(column, prolonged, c);
+    p.col(c) = to_dense(column);
+  }
+  for (const double mu : {0.3, -0.3}) {
+    dense_matrix m = dense_dirac(s.links, s.action);
+    for (Eigen::Index k = 0; k < m.rows(); ++k) m(k, k) += std::complex<double>(0.0, k < m.rows() / 2 ? mu : -mu);
+    auto image = like(units);
+    cpu::coarse_operator<double>(ctx, with_twist(s.numbers, mu)).apply(image, units);
+    const dense_matrix expected = p.adjoint() * m * p;
+    EXPECT_TRUE((dense(image) - expected).norm() <= single_precision_bound * expected.norm());
+    s.coarse.apply(image, units);
+    EXPECT_TRUE((dense(image) - expected).norm() >= 0.01 * expected.norm());
+  }
 }
 
 /// M of domains by themselves: the dense matrix without couplings of sites of different ones.

@@ -7,7 +7,9 @@
 #include "common/krylov/bridge.hpp"
 #include "common/krylov/flexible_gcr.hpp"
 #include "common/multigrid/multigrid_setup.hpp"
+#include "common/operators/even_complement.hpp"
 #include "common/operators/whole_lattice.hpp"
+#include "cpu_ref/blas/basis.hpp"
 #include "cpu_ref/coarse/lattice_gather.hpp"
 #include "validation/multigrid/coarse_setting.hpp"
 #include "validation/support/actions.hpp"
@@ -42,6 +44,19 @@ TEST(CoarseLatticeOnRanks, KeepsItsIdentities) {
       size = host_values(norm2(of_one))[0].re;
     }
     EXPECT_TRUE(std::abs(here - size) <= single_precision_bound * size) << to_string(grid);
+
+    const coarse_matrices twisted = with_twist(s.numbers, 0.3);
+    twisted_complement(s.fine, 0.3).apply(m_fine, fine);
+    s.p.restrict_to(expected, m_fine);
+    auto found_twisted = like(eta);
+    cpu::coarse_operator<double>(ctx, twisted).apply(found_twisted, eta);
+    EXPECT_TRUE(distance(found_twisted, expected) <= single_precision_bound) << to_string(grid);
+    const cpu::coarse_schur<double> twisted_schur(ctx, twisted);
+    auto twisted_even = twisted_schur.solved_field(2), twisted_source = like(twisted_even), image = like(twisted_even);
+    copy(twisted_even, eta.parity(0));
+    twisted_schur.prepare_source(twisted_source, found_twisted);
+    twisted_schur.apply(image, twisted_even);
+    EXPECT_TRUE(distance(image, twisted_source) <= 1e-12) << to_string(grid);
 
     const cpu::coarse_schur<double> schur(ctx, s.numbers);
     auto x_even = schur.solved_field(2), source = like(x_even), mx = like(x_even);

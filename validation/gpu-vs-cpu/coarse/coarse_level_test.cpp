@@ -108,6 +108,36 @@ TYPED_TEST(GpuCoarseOperator, HasTheSchurComplementOfTheCpu) {
       }
 }
 
+/// With matrices in single precision and in 16 bits.
+TEST(GpuCoarseTwist, HasTheMatricesAndTheSchurComplementOfTheCpu) {
+  constexpr double mu = 0.3;
+  for (const extents& coarse : {extents{2, 2, 2, 4}, extents{3, 2, 1, 4}})
+    for (const int vectors : {4, 13}) {
+      const coarse_pair both({4, 4, 4, 4}, coarse);
+      const auto plain = random_matrices(*both.geometry, 2 * vectors, 4), m = with_twist(plain, mu);
+      const auto plain_on_device = gpu::import_matrices(both.device, plain);
+      const auto dm = gpu::with_twist(plain_on_device, mu);
+      EXPECT_EQ(gpu::export_matrices(dm).numbers, m.numbers);
+      EXPECT_EQ(gpu::export_matrices(plain_on_device).numbers, plain.numbers);
+      const auto b = both.on_host<float>({2, vectors, site_subset::full, 3}, 1);
+      const auto db = both.on_device(b);
+      const cpu::coarse_schur<float> a(both.host, m);
+      auto even = a.even_like(b), other = a.even_like(b), full = like(b);
+      a.prepare_source(even, b), a.apply(other, even), a.reconstruct_solution(full, even, b);
+      for (const auto storage : {gpu::coarse_storage::single, gpu::coarse_storage::half}) {
+        // X^-1 multiplies errors by its condition.
+        const double bound = 400 * (storage == gpu::coarse_storage::single ? 0x1p-24 : 0x1p-12);
+        const gpu::coarse_schur<float> da(both.device, dm, storage);
+        auto deven = da.even_like(db), dother = da.even_like(db), dfull = like(db);
+        poison_coarse(deven), poison_coarse(dother), poison_coarse(dfull);
+        da.prepare_source(deven, db), da.apply(dother, deven), da.reconstruct_solution(dfull, deven, db);
+        EXPECT_TRUE(distance_of(deven, even) <= bound) << distance_of(deven, even);
+        EXPECT_TRUE(distance_of(dother, other) <= bound) << distance_of(dother, other);
+        EXPECT_TRUE(distance_of(dfull, full) <= bound) << distance_of(dfull, full);
+      }
+    }
+}
+
 /// Kernels of many sites take one matrix a site here, and as much shared memory as their sums.
 TEST(GpuCoarseSchur, MultipliesByTheInverseOnManySites) {
   for (const int vectors : {8, 24, 32, 40})
