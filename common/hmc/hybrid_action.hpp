@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -59,7 +60,7 @@ struct quark_pairs {
 /// How the systems of one factor are solved.
 struct factor_solver {
   /// cg: conjugate gradients for Q^2 + mu^2; bicgstab, multigrid: two systems with Q + i mu and Q - i mu. The cycle of
-  /// multigrid has mu = 0.
+  /// multigrid has a twisted mass, too (hybrid_action::twist_of_cycle).
   enum class kind { cg, bicgstab, multigrid };
   kind method = kind::cg;
   /// Of the Krylov space; for multigrid, of the finest lattice in a cycle (double: single). Solutions and residuals are
@@ -67,6 +68,16 @@ struct factor_solver {
   precision inner = precision::double_;
 
   bool operator==(const factor_solver&) const = default;
+};
+
+/// The twisted masses of a multigrid cycle.
+struct cycle_twist {
+  double coarse = 0.0;  ///< mu of P^+ (M + i mu gamma_5) P on coarse lattices
+  double finest = 0.0;  ///< mu of Mhat + i mu gamma_5, which the finest lattice relaxes with
+
+  bool is_zero() const { return coarse == 0.0 && finest == 0.0; }
+  cycle_twist operator-() const { return {-coarse, -finest}; }
+  auto operator<=>(const cycle_twist&) const = default;
 };
 
 /// All that the force, the action and the heat bath of a chain depend on.
@@ -78,9 +89,18 @@ struct hybrid_action {
   double cg_force_tolerance = 1e-6, force_tolerance = 1e-7;  ///< of forces by CG, and by others
   double action_tolerance = 1e-11;                           ///< of actions and heat baths
   int solver_limit = 20'000;                                 ///< iterations
-  int forecasts = 0;        ///< earlier solutions that a solve of a force begins with; 0: it begins with zero
+  int forecasts = 0;  ///< earlier solutions that a solve of a force begins with; 0: it begins with zero
+  /// The smallest twisted masses of cycles. Smaller ones would save less than they take.
+  cycle_twist least_twist{.coarse = 0.02, .finest = 0.12};
   bool exact_sums = false;  ///< same bits on any process grid; of the CPU library, with CG in double
 
+  /// Returns the twisted masses of a cycle for W_k. Coarse lattices have the twisted mass of all sites and half of
+  /// mu_k, since even sites hold about half of |v|^2 of a column v of P.
+  cycle_twist twist_of_cycle(int factor) const {
+    const auto unless_small = [](double mu, double least) { return std::abs(mu) >= least ? mu : 0.0; };
+    const double mu = quarks->mu(factor);
+    return {unless_small(quarks->twisted_mass + 0.5 * mu, least_twist.coarse), unless_small(mu, least_twist.finest)};
+  }
   bool has_determinant() const { return quarks && quarks->action.has_clover(); }
   bool has_multigrid() const {
     return std::ranges::any_of(solvers,

@@ -3,18 +3,24 @@
 /// A multigrid hierarchy for links that move. It is made whole on the links of a trajectory's start. After that its
 /// null vectors and its coarse operators stay as they are, while smoother and outer operator see the new links. A
 /// coarse operator of old vectors on new links would be worse: these vectors are no null vectors of the new M.
+///
+/// A factor with W = Mhat + i mu gamma_5 has a cycle of its own, whose coarse operators and smoother have a twist
+/// (cycle_twist).
 #pragma once
 
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/hmc/hybrid_action.hpp"
 #include "common/hmc/molecular_dynamics.hpp"
 #include "common/multigrid/multigrid_setup.hpp"
+#include "common/operators/even_complement.hpp"
 #include "common/solvers/cycle_in_single.hpp"
 #include "common/stop_point.hpp"
 
@@ -61,7 +67,7 @@ class moving_hierarchy {
 
   /// Lets the next solve make the hierarchy whole, from random vectors of this seed.
   void begin_trajectory(std::uint64_t seed) {
-    cycle_.reset();
+    forget_cycles();
     multigrid_.reset();
     parameters_.seed = seed;
     age_ = 0.0;
@@ -89,7 +95,7 @@ class moving_hierarchy {
   void renew_if_slow() {
     if (!is_slow_ || !multigrid_) return;
     timed([&] {
-      cycle_.reset();
+      forget_cycles();
       multigrid_->improve();
       make_cycle();
     });
@@ -108,6 +114,24 @@ class moving_hierarchy {
       });
     return *cycle_;
   }
+  /// Returns the same with twisted masses. Makes it at the first call after the hierarchy was made or renewed.
+  const any_operator<single_field>& cycle(const cycle_twist& twist) {
+    const any_operator<single_field>& plain = cycle();
+    if (twist.is_zero()) return plain;
+    const auto known = twisted_.find(twist);
+    if (known != twisted_.end()) return known->second;
+    std::optional<any_operator<single_field>> made;
+    timed([&] {
+      if (twist.finest == 0.0)
+        made.emplace(twisted_cycle(twist, in_half_));
+      else if (in_half_)
+        made.emplace(twisted_cycle(twist, with_twist(in_half_, twist.finest)));
+      else
+        made.emplace(twisted_cycle(twist, with_twist(library_.system(), twist.finest)));
+      warm_up(*made, library_.even_field(columns_));
+    });
+    return twisted_.emplace(twist, std::move(*made)).first->second;
+  }
 
  private:
   static constexpr double slow = 1.5;           ///< of the fresh count: then vectors are renewed
@@ -117,6 +141,21 @@ class moving_hierarchy {
     multigrid_->fit_polynomial_smoothers();
     cycle_.emplace(cycle_in_single<Backend>(context_, *multigrid_, in_half_, columns_, true));
     warm_up(*cycle_, library_.even_field(columns_));
+  }
+  /// \param smoothed  the system that the finest lattice relaxes with; null: Mhat in single
+  template <class System>
+  any_operator<single_field> twisted_cycle(const cycle_twist& twist, std::shared_ptr<const System> smoothed) const {
+    return cycle_in_single<Backend>(context_, multigrid_->with_twist(twist.coarse), std::move(smoothed), columns_,
+                                    true);
+  }
+  template <class System>
+  auto with_twist(const std::shared_ptr<const System>& mhat, double mu) const {
+    const typename System::field shape(context_, {.sites = site_subset::even, .columns = columns_});
+    return std::make_shared<const prepared_twist<System>>(mhat, shape, mu);
+  }
+  void forget_cycles() {
+    twisted_.clear();
+    cycle_.reset();
   }
   template <class Work>
   void timed(const Work& work) {
@@ -134,6 +173,7 @@ class moving_hierarchy {
   int columns_;
   std::optional<multigrid<library>> multigrid_;
   std::optional<any_operator<single_field>> cycle_;
+  std::map<cycle_twist, any_operator<single_field>> twisted_;
   double age_ = 0.0;  ///< since null vectors were made or renewed
   bool is_slow_ = false;
   std::vector<int> fresh_;  ///< iterations with a fresh hierarchy, by system

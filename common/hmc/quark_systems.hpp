@@ -421,15 +421,16 @@ class quark_systems {
           outer, complement_times_adjoint(low.schur, mu), x, b, rule, updates_for(inner));
   }
 
-  /// Solves by flexible GCR with a cycle of Mhat without twist (common/solvers/multigrid_solver_of.hpp). For W^+ it is
-  /// gamma_5 cycle gamma_5, since Mhat^+ = gamma_5 Mhat gamma_5.
+  /// Solves by flexible GCR (common/solvers/multigrid_solver_of.hpp) with the cycle of W. For W^+ it is
+  /// gamma_5 cycle gamma_5 with the opposite twist, since gamma_5 W^+ gamma_5 is W with -mu.
   solve_report solve_by_multigrid(field& x, const field& b, int w, system what, stopping_rule rule) {
     using single_field = typename Backend::template field<float>;
     rule.check_interval = 1;  // an iteration takes much longer than an answer
     rule.check_lag = 0;
     const reliable_updates updates{.delta = 1e-5, .longest_interval = rule.limit};
     constexpr flexible_gcr_parameters parameters{.restart_length = 10, .corrections = 3};
-    const auto& cycle = hierarchy_->cycle();
+    const cycle_twist twist = action_.twist_of_cycle(w);
+    const auto& cycle = hierarchy_->cycle(what == system::adjoint ? -twist : twist);
     const double mu = quarks().mu(w);
     const twisted_complement outer(complement(w), mu), within(of<float>(w).schur, mu);
     if (what == system::twisted)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,35 @@ class twisted_complement {
   const Schur& mhat_;
   std::vector<double> mu_;
   scratch_field<field> scratch_;
+};
+
+/// W = Mhat + i mu gamma_5 with its workspace and numbers made before: an application only queues kernels, so that a
+/// CUDA graph can record it.
+template <class Schur>
+class prepared_twist {
+ public:
+  using field = typename Schur::field;
+
+  /// \param shape  an even field with as many columns as the widest batch
+  prepared_twist(std::shared_ptr<const Schur> mhat, const field& shape, double mu)
+      : mhat_(std::move(mhat)), rotated_(like(shape)) {
+    for (int n = 1; n <= shape.columns(); ++n) {
+      const std::vector<complex<double>> numbers(static_cast<std::size_t>(n), {0.0, mu});
+      i_mu_.push_back(make_scalars(view(rotated_, 0, n), std::span<const complex<double>>(numbers)));
+    }
+  }
+
+  void apply(field& out, const field& in) const {
+    field rotated = view(rotated_, 0, in.columns());
+    mhat_->apply(out, in);
+    gamma5(rotated, in);
+    axpy(out, i_mu_[static_cast<std::size_t>(in.columns() - 1)], rotated);
+  }
+
+ private:
+  std::shared_ptr<const Schur> mhat_;
+  mutable field rotated_;
+  std::vector<typename field::scalars> i_mu_;  ///< for each width
 };
 
 /// W^+ of W, and the reverse.
