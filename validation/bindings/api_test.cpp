@@ -1031,8 +1031,9 @@ TEST(Overlap, FollowsLinksThatMove) {
   h_is_off_by = 1e-3;  // H has followed, and the sign function is refused
   expect_error(plq::code::not_verified, "reference operator", [&] { solver.follow(links); });
   h_is_off_by = 0.0;
-  for (const auto& work : std::vector<std::function<void()>>{[&] { solver.solve({}, masses, rule); },
-                                                             [&] { solver.modes(plq::mode_kind::kernel); }})
+  for (const auto& work :
+       std::vector<std::function<void()>>{[&] { solver.solve({}, masses, rule); },
+                                          [&] { solver.modes(plq::mode_kind::kernel); }, [&] { solver.index(); }})
     expect_error(plq::code::unusable_input, "failed halfway", work);
   solver.follow(links);
   expect_fresh_modes();

@@ -287,9 +287,10 @@ overlap_solver make_overlap_solver(const gauge_field& links, const overlap_optio
     s->library = open_device(links.on(), options.device);
     s->solver = s->library->make_overlap_solver(s->links.pointer(), settings_of(options));
     make_modes(*s, given);
-    // A follow looks for as many modes, also if a caller gave these.
-    s->options.kernel_modes = static_cast<int>(s->h.values.size());
-    s->options.modes = static_cast<int>(s->modes.of(s->modes.searched).eigenvalues.size());
+    // A follow looks for as many modes as a caller gave.
+    const auto &plus = given.plus.values, &minus = given.minus.values;
+    if (s->has_given_kernel) s->options.kernel_modes = static_cast<int>(given.kernel.values.size());
+    if (!plus.empty() || !minus.empty()) s->options.modes = static_cast<int>(std::max(plus.size(), minus.size()));
     s->setup_seconds = watch.seconds();
     return overlap_solver(std::move(s));
   });
@@ -319,6 +320,7 @@ void overlap_solver::follow(const gauge_field& links) {
 }
 
 int overlap_solver::mode_count(mode_kind of) const {
+  state_->require_modes();
   const auto& values = of == mode_kind::kernel ? state_->h.values : state_->modes.of(chirality(of)).eigenvalues;
   return static_cast<int>(values.size());
 }
@@ -471,9 +473,13 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
 }
 
 const lattice& overlap_solver::on() const { return state_->links.on(); }
-int overlap_solver::index() const { return state_->modes.index(); }
+int overlap_solver::index() const {
+  state_->require_modes();
+  return state_->modes.index();
+}
 std::vector<std::complex<double>> overlap_solver::eigenvalues() const {
   return guarded([&] {
+    state_->require_modes();
     std::vector<std::complex<double>> values;
     for (const auto& value : overlap_eigenvalues(state_->modes)) values.emplace_back(value.re, value.im);
     return values;
