@@ -292,7 +292,9 @@ class quark_systems {
   /// Solves W_w x = b.
   void solve_for_action(field& x, const field& b, int factor, int w, solve_count& count) {
     if (solver_of(factor).method != factor_solver::kind::cg) {
-      solve(x, b, factor, w, system::twisted, action_.action_tolerance, count);
+      // A renewed hierarchy leaves another error. Solving to a tenth takes one more iteration.
+      const bool by_multigrid = solver_of(factor).method == factor_solver::kind::multigrid;
+      solve(x, b, factor, w, system::twisted, (by_multigrid ? 0.1 : 1.0) * action_.action_tolerance, count);
       return;
     }
     field y = like(b);

@@ -311,7 +311,8 @@ TEST(hmc_multigrid, of_a_factor_has_its_twist) {
   for (const precision inner : {precision::single, precision::half}) {
     const result with = run(inner, 0.0, usual), without = run(inner, 0.0, none);
     EXPECT_EQ(with.iterations[0], without.iterations[0]);
-    EXPECT_LE(cpu::rms_distance(with.forces[0], without.forces[0], alone), 1e-9);  // phi was made by W_2, to 1e-11
+    // Solves with W_2 made phi, so that even this force has other bits. All forces were solved to 1e-7.
+    EXPECT_LE(cpu::rms_distance(with.forces[0], without.forces[0], alone), 1e-6);
     EXPECT_LE(with.iterations[1], 0.7 * static_cast<double>(without.iterations[1])) << without.iterations[1];
     const double distance = cpu::rms_distance(with.forces[1], without.forces[1], alone);
     EXPECT_LE(distance, 1e-6);  // both were solved to 1e-7
