@@ -52,7 +52,7 @@ int applications_of_sample(const timed_kernel& kernel, const sampling& how) {
   constexpr double least_seconds = 1e-3;
   if (seconds > 0.0 && 2 * seconds < least_seconds) {
     const int trial = static_cast<int>(std::clamp(least_seconds / seconds, 1.0, double(how.most_applications)));
-    seconds = kernel.apply(trial) / trial;
+    seconds = std::min(seconds, kernel.apply(trial) / trial);
   }
   return seconds > 0.0 ? stretch_length(how.seconds / seconds, how.most_applications) : 1;
 }

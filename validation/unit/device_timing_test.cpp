@@ -152,6 +152,9 @@ TEST(Timed, FindsTheLengthOfASampleThoughOtherWorkDisturbsIt) {
     const timed_kernel kernel{[&](int n) { return (call++ == disturbed ? 1.0 : 1e-3) * n; }};
     EXPECT_EQ(applications_of_sample(kernel, {.seconds = 0.02}), 17) << disturbed;
   }
+  // The trial of a short kernel may be disturbed, too.
+  const timed_kernel shorter{[](int n) { return n == 2 ? 2e-4 : 1.0; }};
+  EXPECT_EQ(applications_of_sample(shorter, {.seconds = 1.75e-3}), 17);
 }
 
 TEST(Timed, RelatesRatesToTheLimitsThatAreKnown) {
