@@ -95,6 +95,5 @@ def noise_remarks(report, remarks):
         s = {k: number(v) for k, v in f["seconds"].items()}
         if s["median"] > 0 and s["max"] - s["min"] > 0.5 * s["median"]:
             remarks.append(f"noisy: '{f['operator']} {f['precision']}' took {s['min']:.3g} to {s['max']:.3g} s")
-    threads = number(report["machine"]["threads"]) * number(report["machine"].get("ranks_on_host", 1))
-    if threads > number(report["machine"].get("logical_cpus", math.inf)) * number(report["machine"].get("ranks_on_host", 1)):
+    if number(report["machine"]["threads"]) * number(report["machine"].get("ranks_on_host", 1)) > cores:
         remarks.append("more threads than cores")
