@@ -105,14 +105,8 @@ int lab::bench_few_fields(const bench_words& words) {
   bench_report report(ctx.queue(), words);
   const std::string precision = words.word(0, "PRECISION"), only = words.named("only", "");
   const int fields = words.number(1, "FIELDS"), columns = words.number_or(2, 1);
-  if (precision == "double")
-    time_few<double>(ctx, fields, columns, only, precision, report);
-  else if (precision == "single")
-    time_few<float>(ctx, fields, columns, only, precision, report);
-  else if (precision == "half")
-    time_few<half>(ctx, fields, columns, only, precision, report);
-  else
-    throw input_error("kernel_bench few-fields: PRECISION is double, single or half, found '" + precision + "'");
+  in_precision("few-fields", precision,
+               [&]<class T>(std::type_identity<T>) { time_few<T>(ctx, fields, columns, only, precision, report); });
   return report.finish();
 }
 

@@ -138,14 +138,7 @@ int lab::bench_hermitian(const bench_words& words) {
   r.filter = words.named("launch", "");
   const context ctx(lattice_geometry(r.lattice), communicator());
   bench_report report(ctx.queue(), words);
-  if (r.precision == "double")
-    measure_operator<double>(ctx, r, report);
-  else if (r.precision == "single")
-    measure_operator<float>(ctx, r, report);
-  else if (r.precision == "half")
-    measure_operator<half>(ctx, r, report);
-  else
-    throw input_error("kernel_bench hermitian: PRECISION is double, single or half, found '" + r.precision + "'");
+  in_precision("hermitian", r.precision, [&]<class T>(std::type_identity<T>) { measure_operator<T>(ctx, r, report); });
   return report.finish();
 }
 

@@ -173,14 +173,7 @@ int lab::bench_hopping(const bench_words& words) {
   const request r = parse(words);
   const context ctx(lattice_geometry(r.lattice), communicator());
   bench_report report(ctx.queue(), words);
-  if (r.precision == "double")
-    measure<double>(ctx, r, report);
-  else if (r.precision == "single")
-    measure<float>(ctx, r, report);
-  else if (r.precision == "half")
-    measure<half>(ctx, r, report);
-  else
-    throw input_error("kernel_bench hopping: PRECISION is double, single or half, found '" + r.precision + "'");
+  in_precision("hopping", r.precision, [&]<class T>(std::type_identity<T>) { measure<T>(ctx, r, report); });
   return report.finish();
 }
 

@@ -9,10 +9,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "common/algebra/complex.hpp"
 #include "common/algebra/largest.hpp"
+#include "common/error.hpp"
 #include "common/solvers/timed.hpp"
 #include "gpu/blas/blas.hpp"
 #include "gpu/execution.hpp"
@@ -115,6 +117,20 @@ std::vector<launch_trial<Launch>> try_launches(const queue& q, Work& w, const st
   }
   std::ranges::stable_sort(trials, {}, &launch_trial<Launch>::seconds);
   return trials;
+}
+
+/// Calls measure(std::type_identity<T>()) with the T that the word PRECISION names. Throws input_error for other words.
+/// \param bench  its name, for the message
+template <class Measure>
+void in_precision(const std::string& bench, const std::string& precision, const Measure& measure) {
+  if (precision == "double")
+    measure(std::type_identity<double>());
+  else if (precision == "single")
+    measure(std::type_identity<float>());
+  else if (precision == "half")
+    measure(std::type_identity<half>());
+  else
+    throw input_error("kernel_bench " + bench + ": PRECISION is double, single or half, found '" + precision + "'");
 }
 
 /// One bench a file. Each returns the exit status.
