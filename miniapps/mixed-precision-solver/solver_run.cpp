@@ -180,16 +180,12 @@ void check_rate_of_solves(app_run& run, const solver_options& options, const pro
   const double rate = statistics(solved.gflops).median;
   double of_operators = gflops_of_operators(all, solved, options);
   const stopwatch watch;
-  // Ranks decide alike, though each has clocks of its own.
   const auto goes_on = [&](int measurements) {
+    if (!(rate > most_of_operator * of_operators) || run.control.should_stop()) return false;
+    if (measurements < fewest_measurements) return true;
     const bool disturbed =
         is_disturbed(all, options.inner, options.inner_links) || is_disturbed(all, options.outer, options.links);
-    std::array<double, 1> more{rate > most_of_operator * of_operators && (measurements < fewest_measurements ||
-                                                                          (disturbed && watch.seconds() < most_seconds))
-                                   ? 1.0
-                                   : 0.0};
-    run.world.maximum(std::span(more));
-    return more[0] > 0.0 && !run.control.should_stop();
+    return run.device->on_any_rank(disturbed && watch.seconds() < most_seconds);  // each rank has a clock of its own
   };
   for (int measurements = 1; goes_on(measurements); ++measurements) {
     const std::vector<operator_figure> more = measure_again();
