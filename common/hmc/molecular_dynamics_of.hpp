@@ -25,8 +25,7 @@ namespace plaquette {
 /// - `make_momenta(ctx)`, `make_leaves(ctx)`, `make_blocks(ctx)`.
 /// - `blocks_behind(diagonal, ctx)` makes blocks that a site_diagonal of double precision follows at least cost. They
 ///   are its own memory, if layouts agree.
-/// - `make_diagonal(a, links, action)` makes the blocks of A in place. `invert(to, a, context)` makes the blocks of
-/// A^-1.
+/// - `make_diagonal(a, links, action)` makes the blocks of A in place. `invert(to, a, context)` makes A^-1.
 /// - `dirac_parts<T>`, see `dirac_library`; `add_to_diagonal(a, number)`, `commuting_product(a, b)` of blocks.
 /// - `combine(p, a, f, b)`: p = a p + b f; `clear(p)`; `reunitarise(gauge, ctx)`.
 /// - `get(to, matrices, at)` copies the four matrices of sites, given by local coordinates, to the host.

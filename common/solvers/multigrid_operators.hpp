@@ -29,16 +29,21 @@ namespace plaquette {
 /// A backend that has coarse lattices. B names in addition
 ///
 /// - `multigrid_library`, see multigrid_setup.hpp. It is made from (ctx, links, action, M in single precision).
+///
 /// - `links_of(links)`: the links that operators are made of.
-/// - `stored_reals<T>(distance from SU(3))`: the numbers of a link that an operator of T keeps.
-/// `distance_from_su3(gauge)`,
-///   if that depends on it.
+///
+/// - `stored_reals<T>(distance from SU(3))`: the numbers of a link that an operator of T keeps. If they depend on the
+///   distance, `distance_from_su3(gauge)`.
+///
 /// - `copy_of_links`, `assign_links`, `make_diagonal`, `invert`: see propagator_backend.
+///
 /// - `blocks_behind(diagonal, ctx)` makes blocks for a site_diagonal of double precision. They are in its memory if
-/// layouts
-///   agree.
+///   layouts agree.
+///
 /// - `make_source(field, column, source, component, links, ctx)` makes a column of a source.
+///
 /// - `on_host(basis)`, `on_host(matrices)` and `from_host(ctx, null_space, is coarse)` copy levels there and back.
+///
 /// - `recorded(ctx, any_operator)` returns the same operator, which costs less to queue if the library records.
 template <class Backend>
 concept multigrid_backend =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One kernel, timed, for all programs and benches that state the speed of a kernel: its inputs alternate, a clock of
-/// the device or of the host times samples of applications in a row, its output is verified, and its rate is related to
-/// what the machine can do in the same run.
+/// Times one kernel, for all programs and benches that state the speed of a kernel. Its inputs alternate. A clock of
+/// the device or of the host times samples of applications in a row. The output is verified, and the rate is related to
+/// the limits of the machine, measured in the same run.
 #pragma once
 
 #include <functional>

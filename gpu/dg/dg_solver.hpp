@@ -29,8 +29,8 @@ bool has_fused_stage(const dg_domain& domain, precision p);
 
 /// Collective. The domain is read here and not kept. `columns` states advance side by side.
 /// \param q of the rank's device; several ranks may share one.
-/// Throws input_error if the order is above highest_dg_order, the precision is half, or a kernel was chosen that cannot
-/// do this domain; memory_error if the device has no room.
+/// Throws input_error if the order is above highest_dg_order, the precision is half, or the chosen kernel cannot do
+/// this domain. Throws memory_error if the device has no room.
 std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, precision p, int columns, const queue& q,
                                           const dg_solver_options& options = {});
 

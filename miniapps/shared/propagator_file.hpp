@@ -6,10 +6,12 @@
 /// A file holds one data set, /propagator, of extents [T][Z][Y][X][4][3][4][3]: time, z, y, x, sink spin, sink colour,
 /// source spin, source colour; its elements are compounds {r, i} of 64-bit numbers (h5py reads them as complex128). It
 /// is S = M^-1 in the normalisation of M, applied to the source. The data set has these attributes.
-///   format_version: 1, or 2 if a Gaussian source is smeared with links before stout smearing;
-///   basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu;
-///   boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance;
-///   revision, facts_checksum (CRC-32 of the others that are read back).
+///
+/// - format_version: 1, or 2 if a Gaussian source is smeared with links before stout smearing.
+/// - basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu.
+/// - boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance.
+/// - revision, facts_checksum (CRC-32 of the others that are read back).
+///
 /// A LIME file has one SciDAC field in the order of QDP++ (Chroma), or, in tmLQCD's basis, twelve fields as tmLQCD
 /// writes them. The attributes are in its last record, plaquette-propagator, which other programs pass over: a
 /// checksum, and JSON. In another spin basis than DeGrand-Rossi both spin indices are rotated: S' = R S R^+

@@ -89,8 +89,7 @@ class array_on_host {
   std::vector<std::remove_const_t<Real>> copy_{};
 };
 
-/// Returns a turn that keeps others off a device for as long as it lives: calls of several threads on one GPU take
-/// turns.
+/// Locks a device for as long as the result lives: calls of several threads on one GPU run one after another.
 device_turn turn_on(const lattice& on, device which);
 
 }  // namespace v1

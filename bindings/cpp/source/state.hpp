@@ -135,7 +135,7 @@ void require_same_lattice(const lattice& a, const lattice& b, const char* what);
 /// Links of a caller: on the host, on the GPU if they moved or were made there, or on both.
 struct gauge_field::state {
   state(const lattice& on_, std::shared_ptr<const gauge_configuration> links, std::string remark_on_them = {});
-  /// Takes links of the GPU. For one who has the turn on it.
+  /// Takes links of the GPU. The caller has locked the device.
   state(const lattice& on_, std::unique_ptr<link_field> links);
   ~state();
   state(const state&) = delete;
@@ -143,11 +143,11 @@ struct gauge_field::state {
 
   /// Returns them on the host, ghosts filled. If they are on the GPU alone, the first call copies them. Collective.
   std::shared_ptr<const gauge_configuration> on_host();
-  /// Returns them on the GPU, if they are there; else null. For one who has the turn on it.
+  /// Returns them on the GPU, if they are there; else null. The caller has locked the device.
   link_field* on_gpu() const { return gpu_.get(); }
 
   void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them);
-  /// Takes links of the GPU. For one who has the turn on it.
+  /// Takes links of the GPU. The caller has locked the device.
   void move(std::unique_ptr<link_field> to);
 
   lattice on;
@@ -186,7 +186,7 @@ class used_links {
                                             ": call follow(links) first, or make another one of them");
   }
   /// Takes these links as they are now, by what `follow` does with them on the device of a library. Links that moved on
-  /// its GPU stay there; others are copied. For one who has the turn on the device.
+  /// its GPU stay there; others are copied. The caller has locked the device.
   void follow(const gauge_field& links, const library& there, const std::function<void(const link_field&)>& follow);
 
  private:
@@ -200,7 +200,7 @@ class used_links {
 };
 
 /// Returns links where they moved: on the GPU of this library, which is of the lattice `on`; else null. Another lattice
-/// has a queue of its own, even with the same extents. For one who has the turn on the device.
+/// has a queue of its own, even with the same extents. The caller has locked the device.
 const link_field* links_on_gpu(const gauge_field& links, const library& there, const lattice& on);
 
 /// Columns of a propagator where a solver left them. The host gets its own when it first needs them.

@@ -44,12 +44,11 @@ struct vectors::state {
   }
 };
 
-/// Returns a turn that keeps other calls on vectors of a device off for as long as it lives. Solves on the CPU do not
-/// need it.
+/// Locks the vectors of a device for as long as the result lives. Solves on the CPU do not need it.
 device_turn turn_on_vectors(const lattice& on, device which);
 
 /// Makes column n component (first + n) mod 12 of a source on the device of the vectors. A Gaussian needs its
-/// smearing_links. For one who has the turn.
+/// smearing_links. The caller has locked the vectors of the device.
 /// \param on, library  that the vectors are of
 void fill(plaquette::vectors& numbers, const source& from, int first, const lattice& on,
           const plaquette::library& library);
