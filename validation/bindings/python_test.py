@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import unittest
+import warnings
 import zipfile
 
 import numpy as np
@@ -33,6 +34,16 @@ def smooth_links(extents=EXTENTS):
     for i, phase in enumerate((a, b, -a - b)):
         links[..., i, i] = np.exp(1j * phase)
     return links
+
+
+class Sources(unittest.TestCase):
+    def test_newer_pythons_find_nothing_to_warn_of(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        for folder in ("bindings", "docs", "examples", "miniapps", "plots", "tools", "validation"):
+            for path in sorted((root / folder).rglob("*.py")):
+                with self.subTest(path=path), warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    compile(path.read_text(encoding="utf-8"), str(path), "exec")
 
 
 class NotOnGpu:

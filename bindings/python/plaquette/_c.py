@@ -182,8 +182,8 @@ _Made = TypeVar("_Made")
 
 def solved(name: str, *arguments: Any, result: Callable[[int], _Made | None]) -> _Made:
     """Calls a function that returns what it has when it is stopped. What a handler of a signal, the stop function or the
-    progress function raises takes that with it, as its attribute `result`.
-    \param result  makes it of the code; None if the numbers are not there"""
+    progress function raises takes that with it, as its attribute `result`. `result` makes it from the code, or None if
+    the numbers are not there."""
     code, raised = _stoppable(getattr(library, name), arguments)
     message = library.plaquette_last_message().decode() if code else ""
     made = result(code) if code in (SUCCESS, NOT_VERIFIED, NO_CONVERGENCE, INTERRUPTED) else None
