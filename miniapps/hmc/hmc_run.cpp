@@ -39,8 +39,9 @@ struct chain_run {
   const hmc_options& options;
   chain_state state;
   std::unique_ptr<molecular_dynamics> md;
-  int first;           ///< trajectory of this run
-  int stored_at = -1;  ///< trajectories done in the last state that was kept
+  int first;                                 ///< trajectory of this run
+  int stored_at = -1;                        ///< trajectories done in the last state that was kept
+  std::optional<stopwatch> since_history{};  ///< from the last writing of the history in this run
 
   existing_file if_there(const std::string& path) const {
     return app.replaces(path) ? existing_file::replace : existing_file::keep;
@@ -125,6 +126,20 @@ std::optional<trajectory_result> try_trajectory(chain_run& run, trajectory_judge
   }
 }
 
+/// Writes the history so far.
+void write_history(chain_run& run, std::string_view table) {
+  const std::string& path = run.options.history;
+  if (path.empty() || !run.app.is_root()) return;
+  write_file_atomically(path, table, run.since_history ? existing_file::replace : run.if_there(path));
+  run.since_history.emplace();
+}
+
+/// Writes the history if a second passed since it was written, so that the file can be followed.
+void let_history_be_followed(chain_run& run) {
+  if (run.app.is_root() && !(run.since_history && run.since_history->seconds() < 1.0))
+    write_history(run, history_table(run.state, run.options));
+}
+
 /// Measures the links of the last trajectory, outside its clock. Throws error of a stopped run.
 void measure(chain_run& run) {
   const hmc_options& options = run.options;
@@ -179,6 +194,7 @@ void do_trajectories(chain_run& run, trajectory_judge& judge) {
     save_configuration(run);
     if (run.state.trajectories_done() % run.options.store_every == 0 && !is_stored(run))
       store(run, run.md->links(), false);
+    let_history_be_followed(run);
     run.app.progress.update(static_cast<double>(run.state.trajectories_done()) / run.options.trajectories,
                             fmt::format("trajectory {}", run.state.trajectories_done()));
   }
@@ -477,8 +493,7 @@ exit_status hmc_program::body(app_run& app) {
   const bool was_stopped = app.control.stopped();
   const gauge_configuration links = run.md->links();
   const std::string table = history_table(run.state, options_);
-  if (!options_.history.empty() && app.is_root())
-    write_file_atomically(options_.history, table, run.if_there(options_.history));
+  write_history(run, table);
   judge_run(run, judge, links);
   note_chain(app.result, run.state, options_, run.first);
   app.result.observables["judged"] = judge.judged(run.first);

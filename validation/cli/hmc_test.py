@@ -206,6 +206,16 @@ class TwistedMassAndMassShifts(HmcTest):
 
 
 class Stops(HmcTest):
+    def test_the_history_can_be_followed(self):
+        long = [*replaced(LINKS, "--integrator", "omelyan:100(gauge)"), "--trajectories", "1000", "--history", self.path("h.csv")]
+        with harness.start(*long, program=PROGRAM) as process:
+            harness.read_until(process, "  yes  ")
+            deadline = time.monotonic() + 30.0
+            while not (os.path.exists(self.path("h.csv")) and len(self.numbers("h.csv")) > 2):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.1)
+            self.assertIsNone(process.poll())
+
     def test_a_stop_inside_a_trajectory_leaves_the_chain_as_it_was(self):
         long = [*replaced(LINKS, "--integrator", "omelyan:400(gauge)"), "--trajectories", "3", "--store", self.path("store"),
                 "--history", self.path("h.csv")]
