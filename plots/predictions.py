@@ -116,7 +116,7 @@ HMC = "--size device --solvers bicgstab-half,cg-half,cg-half"
 
 def trajectories():
     """Of the class `device` of hmc."""
-    yield "h200.md", "hmc", "H200", 1, "FOM", HMC
+    yield "h200/hmc/device.json", "hmc", "H200", 1, "FOM", HMC
 
 
 def cores():
@@ -137,7 +137,6 @@ IN_TEXTS = {(BATCH, "mixed-precision-solver"): 1 / 1.299, (BATCH, "multigrid"): 
             (LIGHT_MASS, "mixed-precision-solver"): 0.5778,
             ("h100/overlap-16x32-1e-5.txt", 1): 694.0, ("h100/overlap-16x32-1e-6.txt", 1): 700.2,
             ("h100/overlap-16x32-1e-7.txt", 1): 589.0,
-            ("h200.md", "hmc"): 3600 / 22.8,
             ("several-gpus.md", "overlap-propagator", 1): 7.81, ("several-gpus.md", "overlap-propagator", 2): 4.38,
             ("several-gpus.md", "multigrid", 1): 1 / 0.1442, ("several-gpus.md", "multigrid", 2): 1 / 0.0874,
             ("several-gpus.md", "nodal-dg", 1): 162000 * 35 / 410e-6, ("several-gpus.md", "nodal-dg", 2): 162000 * 35 / 243e-6}

@@ -107,7 +107,7 @@ def table(results):
                f"one: {float(strong[0]['gflops']) / 1000:.1f}; {gain:.2f} times", results.run(strong[1]["report"])),
         line("two GPUs: multigrid, twelve sources, a source", f"{pair['value']} s", pair["compared"], pair["card"], pair["revision"],
              pair["command"]),
-        line("a trajectory of hmc, 32³×64, two clover quarks at κ = 0.135", f"{chain['value']} s", chain["compared"], chain["card"],
+        line("a trajectory of hmc, 32³×64, two clover quarks at κ = 0.1362", f"{chain['value']} s", chain["compared"], chain["card"],
              chain["revision"], chain["command"]),
     ])
 
