@@ -670,6 +670,13 @@ int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* ho
   });
 }
 
+int plaquette_gauge_to_device(plaquette_gauge gauge, int device) {
+  return answer([&] {
+    object_of(gauge)->to_device(device_of(device));
+    return api::code::success;
+  });
+}
+
 int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves) {
   return answer([&] {
     there(moves, "moves") = object_of(gauge)->moves();

@@ -250,6 +250,10 @@ typedef struct {
 #define PLAQUETTE_HEATBATH_DEFAULTS {sizeof(plaquette_heatbath), PLAQUETTE_CPU, 1, 4, 1, 6.0, 1.0, 1, 0}
 /** Makes sweeps of heat bath and over-relaxation, the same bits on any grid. */
 PLAQUETTE_PUBLIC int plaquette_gauge_heatbath(plaquette_gauge gauge, const plaquette_heatbath* how);
+/** Copies the links to a device, where they stay until they move or another call takes them away: no move. On a GPU
+   smearing, flow, gauge fixing and solvers that follow read them there. PLAQUETTE_CPU takes them back and leaves the
+   GPU. Refuses a GPU on a lattice with reproducible sums. */
+PLAQUETTE_PUBLIC int plaquette_gauge_to_device(plaquette_gauge gauge, int device);
 /** Returns how often the links moved. */
 PLAQUETTE_PUBLIC int plaquette_gauge_moves(plaquette_gauge gauge, int64_t* moves);
 /** Takes these links as they are now, in place of those before and in their memory. Multigrid keeps its null vectors:

@@ -446,6 +446,8 @@ static void moving_links(plaquette_lattice lattice) {
   REFUSED(plaquette_gauge_heatbath(links, &how), "sweeps");
   how.sweeps = 1, how.device = 4;
   REFUSED(plaquette_gauge_heatbath(links, &how), "device");
+  REFUSED(plaquette_gauge_to_device(links, 4), "device");
+  OK(plaquette_gauge_to_device(links, PLAQUETTE_CPU));
   wrong = layout, wrong.site[0] = 0;
   REFUSED(plaquette_gauge_assign(links, u, link_reals, &wrong), "another one");
   REFUSED(plaquette_gauge_assign(links, NULL, link_reals, &layout), "null");

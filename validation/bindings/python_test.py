@@ -526,6 +526,9 @@ class Calls(unittest.TestCase):
             with self.assertRaises(plaquette.PlaquetteError) as caught:
                 call()
             self.assertEqual(caught.exception.code, 2)
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "device: expected .*tpu"):
+            links.to_device("tpu")
+        links.to_device("cpu")
         self.assertEqual(links.moves, 2)
         np.testing.assert_array_equal(links.array(), thermal.array())
         small = plaquette.Gauge(plaquette.Lattice((2, 2, 2, 4)), smooth_links((2, 2, 2, 4)))
@@ -618,6 +621,11 @@ class Calls(unittest.TestCase):
             on_gpu = lambda array: plaquette.DeviceArray.of(self.lattice, array)
             links = plaquette.Gauge(self.lattice, on_gpu(self.array))
             self.assertEqual(links.plaquette, self.links.plaquette)
+            links.to_device("gpu")
+            self.assertAlmostEqual(links.plaquette, self.links.plaquette, delta=1e-14)
+            np.testing.assert_array_equal(links.array(), self.links.array())
+            links.to_device("cpu")
+            self.assertEqual((links.plaquette, links.moves), (self.links.plaquette, 0))
             there = plaquette.Vectors(self.lattice, 1, device="gpu")
             there.read(on_gpu(b), axes="tzyxsc")
             np.testing.assert_allclose(there.array(on_gpu(np.empty_like(b)), axes="tzyxsc").numpy(), b, rtol=0, atol=1e-15)

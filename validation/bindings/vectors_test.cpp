@@ -492,6 +492,46 @@ TEST_F(LinksOfCallers, StayWhereTheyMove) {
 }
 
 /// On a GPU kernels make other links of links that are there. They stay there, too, and the host computes the same.
+TEST_F(LinksOfCallers, AreTakenToADeviceWithoutAMove) {
+  const std::int64_t one_on_gpu = where == plq::device::gpu ? 1 : 0;
+  plq::gauge_field links = links_on(lattice);
+  plq::solver solver = plq::make_krylov_solver(links, quarks, {.device = where});
+  const double plaquette = links.plaquette();
+  array before(72 * volume_of_test), after(before.size());
+  links.copy_to(before, plq::link_layout::dense(extents_of_test));
+  const auto expect_copies = [](std::int64_t of_host_links, auto&& call) {
+    const conversion_counts start = counted_conversions();
+    call();
+    const conversion_counts found = counted_conversions() - start;
+    EXPECT_EQ(found.from_host_links, of_host_links);
+    EXPECT_EQ(found.to_host_links, 0);
+  };
+  expect_copies(one_on_gpu, [&] { links.to_device(where); });
+  expect_copies(0, [&] {
+    links.to_device(where);  // they are there
+    EXPECT_NEAR(links.plaquette(), plaquette, 1e-14);
+    solver.follow(links);
+    links.copy_to(after, plq::link_layout::dense(extents_of_test));
+  });
+  EXPECT_EQ(links.moves(), 0);
+  EXPECT_EQ(after, before);
+  EXPECT_TRUE(solver.solve(plq::source{}, {.tolerance = 1e-8}).verdict().passed);
+  // Taken back: the GPU must read them again, and sums are the host's.
+  links.to_device(plq::device::cpu);
+  EXPECT_EQ(links.plaquette(), plaquette);
+  expect_copies(one_on_gpu, [&] { solver.follow(links); });
+  // Links of the GPU alone reach the host before they leave it.
+  links.heatbath({.beta = 5.9, .device = where});
+  links.to_device(plq::device::cpu);
+  links.copy_to(after, plq::link_layout::dense(extents_of_test));
+  EXPECT_NE(after, before);
+  EXPECT_EQ(links.moves(), 1);
+  const plq::lattice exact(extents_of_test, {.reproducible = true});
+  plq::gauge_field others = links_on(exact);
+  others.to_device(plq::device::cpu);
+  if (where == plq::device::gpu) expect_refused("reproducible", [&] { others.to_device(where); });
+}
+
 TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
   const plq::gauge_field on_host = links_on(lattice);
   array numbers_of_links(72 * volume_of_test);

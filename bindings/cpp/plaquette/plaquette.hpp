@@ -234,6 +234,11 @@ class gauge_field {
   void heatbath(const heatbath_options& options);
   std::int64_t moves() const;  ///< how often the links moved
 
+  /// Copies the links to a device, where they stay until they move or another call takes them away: no move. On a GPU
+  /// they are read there, as after heatbath_options::device. device::cpu takes them back and leaves the GPU. Throws
+  /// error(not_available) if there is no GPU, and error(unusable_input) for a GPU on a lattice with reproducible sums.
+  void to_device(api::device where);
+
   struct state;
   gauge_field(lattice on, std::shared_ptr<state> s)
       : lattice_(std::move(on)), state_(std::move(s)) {}        ///< for the library

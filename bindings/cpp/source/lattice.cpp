@@ -188,6 +188,15 @@ void gauge_field::state::move(std::shared_ptr<const gauge_configuration> to, std
   ++moves;
 }
 
+void gauge_field::state::keep_on_gpu(std::unique_ptr<link_field> same) { gpu_ = std::move(same); }
+
+void gauge_field::state::leave_gpu() {
+  if (!gpu_) return;
+  on_host();
+  const auto turn = turn_on(on, device::gpu);
+  gpu_.reset();
+}
+
 void gauge_field::state::move(std::unique_ptr<link_field> to) {
   gpu_ = std::move(to);
   host_.reset();
@@ -279,6 +288,18 @@ void gauge_field::heatbath(const heatbath_options& options) {
   });
 }
 std::int64_t gauge_field::moves() const { return state_->moves; }
+void gauge_field::to_device(api::device where) {
+  guarded(lattice_, [&] {
+    if (where == device::cpu) {
+      state_->leave_gpu();
+      return;
+    }
+    require_any_sums(lattice_, "links on a GPU");
+    const auto turn = turn_on(lattice_, where);
+    if (state_->on_gpu() == nullptr)
+      state_->keep_on_gpu(open_device(lattice_, where)->import_links(*state_->on_host()));
+  });
+}
 coordinate gauge_field::extents_in(const std::string& file) {
   return guarded([&] {
     require_name(file);

@@ -149,6 +149,10 @@ struct gauge_field::state {
   void move(std::shared_ptr<const gauge_configuration> to, std::string remark_on_them);
   /// Takes links of the GPU. The caller has locked the device.
   void move(std::unique_ptr<link_field> to);
+  /// Takes the same links on the GPU, too. The caller has locked the device.
+  void keep_on_gpu(std::unique_ptr<link_field> same);
+  /// Leaves the GPU; the host has them from here on. Collective.
+  void leave_gpu();
 
   lattice on;
   std::string remark;

@@ -446,6 +446,11 @@ class Gauge(_Object):
                           first=_values.seed(first, "first"))
         _c.call("plaquette_gauge_heatbath", self._handle, ctypes.byref(how))
 
+    def to_device(self, device: str) -> None:
+        """Copies the links to a device, where they stay until they move or another call takes them away: no move. On a GPU
+        smeared, flow, fixed and solvers that follow read them there. "cpu" takes them back and leaves the GPU."""
+        _c.call("plaquette_gauge_to_device", self._handle, _choice(_DEVICES, device, "device"))
+
     @property
     def moves(self) -> int:
         """Returns how often the links moved."""

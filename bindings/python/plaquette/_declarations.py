@@ -234,6 +234,7 @@ FUNCTIONS: Dict[str, Tuple[Any, Tuple[Any, ...]]] = {
                                        c_size_t)),
     "plaquette_gauge_assign": (c_int, (Gauge, c_void_p, c_size_t, POINTER(LinkLayout))),
     "plaquette_gauge_heatbath": (c_int, (Gauge, POINTER(HeatBath))),
+    "plaquette_gauge_to_device": (c_int, (Gauge, c_int)),
     "plaquette_gauge_moves": (c_int, (Gauge, POINTER(c_int64))),
     "plaquette_solver_follow": (c_int, (Solver, Gauge)),
     "plaquette_solver_renew": (c_int, (Solver, c_int)),
