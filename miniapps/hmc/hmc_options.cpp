@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "miniapps/hmc/hmc_options.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -159,8 +159,10 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
   line.real("--tau", options.plan.tau, "Length of a trajectory; dU/dt = A U, K = -sum tr A^2", real_range::positive());
   line.text("--integrator", raw.integrator, "LEVELS",
             "Levels from the longest steps to the shortest, each SCHEME:STEPS(TERM,...): leapfrog, omelyan, omf4 or "
-            "force-gradient; terms gauge, det (of a clover term), light, middle, heavy. auto: one level, or two with "
-            "quarks, as many steps as a trial before the first trajectory finds; they are kept in --store")
+            "force-gradient; terms gauge, det (of a clover term), light, middle, heavy. auto: a level for the "
+            "links, one for quarks before it, and one more between them for the last of several factors; as many steps "
+            "as a "
+            "trial before the first trajectory finds; they are kept in --store")
       .reported_as("integrator", describe(options.plan.levels));
   declare_solves(line, options.action, raw);
   line.custom(
@@ -206,15 +208,22 @@ void declare_output(command_line& line, hmc_options& options) {
   line.text("--history", options.history, "FILE.csv", "Write a line a trajectory there");
 }
 
-/// The gauge action has the shortest steps. Fourth order pays on large lattices; quarks and determinant go together.
+/// The gauge action has the shortest steps. Fourth order pays on large lattices. The last of several factors has the
+/// largest force and the cheapest solves, so it stands one level below the others, with the determinant.
 std::string automatic_integrator(const hybrid_action& action, double tau) {
   const auto steps = [tau](double a_unit) { return std::max(1, static_cast<int>(a_unit * tau + 0.5)); };
   if (!action.quarks) return fmt::format("omf4:{}(gauge)", steps(10));
   std::vector<std::string> names = term_names(action);
-  names.erase(names.begin());
-  std::string outer;
-  for (const std::string& term : names) outer += (outer.empty() ? "" : ",") + term;
-  return fmt::format("force-gradient:{}({}) force-gradient:2(gauge)", steps(6), outer);
+  const auto first = names.begin() + first_factor_term(action);
+  std::vector<std::string> outer(first, names.end()), inner(names.begin() + 1, first);
+  if (outer.size() == 1) {
+    outer.insert(outer.begin(), inner.begin(), inner.end());
+    return fmt::format("force-gradient:{}({}) force-gradient:2(gauge)", steps(6), fmt::join(outer, ","));
+  }
+  inner.insert(inner.begin(), outer.back());
+  outer.pop_back();
+  return fmt::format("force-gradient:{}({}) force-gradient:1({}) force-gradient:1(gauge)", steps(6),
+                     fmt::join(outer, ","), fmt::join(inner, ","));
 }
 
 void set_quarks(hmc_options& options, const raw_options& raw, const command_line& line) {
