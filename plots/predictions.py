@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -111,7 +112,9 @@ def classes():
             yield f"{card.lower()}/tender/{program}-1.json", program, card, 1, quantity, arguments
 
 
-HMC = "--size device --solvers bicgstab-half,cg-half,cg-half"
+# The report is of earlier steps.
+HMC = ("--size device --solvers bicgstab-half,cg-half,cg-half --splitting 0.1,0.5 --integrator 'force-gradient:4(light) "
+       "force-gradient:2(middle,heavy,det) force-gradient:2(gauge)'")
 
 
 def trajectories():
@@ -173,7 +176,7 @@ def device_of(card):
 
 def predicted_of(folder, row, iterations):
     report, program, card, ranks, quantity, arguments = row
-    words = arguments.split()
+    words = shlex.split(arguments)
     if report in iterations and program in ("mixed-precision-solver", "multigrid") and "--size" not in words:
         words += ["--expected-iterations", iterations[report]]
     command = [os.path.join(folder, program, "plaquette-" + program), *words, "--dryrun", "--ranks", str(ranks), "--device",
@@ -183,7 +186,7 @@ def predicted_of(folder, row, iterations):
     found = re.search(pattern, done.stdout)
     if not found:
         raise ReportError(f"{' '.join(command)}: expected a prediction, found {done.stderr or done.stdout}")
-    return float(found.group(1)), " ".join(words)
+    return float(found.group(1)), shlex.join(words)
 
 
 def table(folder):

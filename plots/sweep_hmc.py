@@ -36,10 +36,10 @@ def add_arguments(parser):
                         help="of a chain (default: 400), with --gpus of a run (default: 2)")
     parser.add_argument("--kappa", default="0.1362", help="with --gpus: of two flavours (default: %(default)s)")
     parser.add_argument("--csw", default="1.90952", help="with --gpus (default: %(default)s)")
-    parser.add_argument("--splitting", default="0.1,0.5", help="with --gpus (default: %(default)s)")
+    parser.add_argument("--splitting", default="0.2,0.7", help="with --gpus (default: %(default)s)")
     parser.add_argument("--solvers", default="bicgstab-half,cg-half,cg-half", help="with --gpus (default: %(default)s)")
-    parser.add_argument("--integrator", help="with --gpus (default: %(default)s)", default="force-gradient:4(light) "
-                        "force-gradient:2(middle,heavy,det) force-gradient:2(gauge)")
+    parser.add_argument("--integrator", help="with --gpus (default: %(default)s)", default="force-gradient:6(light,middle) "
+                        "force-gradient:1(heavy,det) force-gradient:1(gauge)")
     parser.add_argument("--start", default="heatbath:5.7:50", help="with --gpus (default: %(default)s)")
     parser.add_argument("--warm-up", default="0.134:1,0.1355:1,0.1362:1", help="with --gpus (default: %(default)s)")
     sweep_several.add_arguments(parser, "32x32x32x64", "32x32x32x64", "lattices")
