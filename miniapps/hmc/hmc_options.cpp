@@ -160,9 +160,8 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
   line.text("--integrator", raw.integrator, "LEVELS",
             "Levels from the longest steps to the shortest, each SCHEME:STEPS(TERM,...): leapfrog, omelyan, omf4 or "
             "force-gradient; terms gauge, det (of a clover term), light, middle, heavy. auto: a level for the "
-            "links, one for quarks before it, and one more between them for the last of several factors; as many steps "
-            "as a "
-            "trial before the first trajectory finds; they are kept in --store")
+            "links, one for quarks before it, and one more between them for the last of several factors; as many "
+            "steps as a trial before the first trajectory finds; they are kept in --store")
       .reported_as("integrator", describe(options.plan.levels));
   declare_solves(line, options.action, raw);
   line.custom(
