@@ -134,9 +134,11 @@ void write_history(chain_run& run, std::string_view table) {
   run.since_history.emplace();
 }
 
-/// Writes the history if a second passed since it was written, so that the file can be followed.
+/// Writes the history if a second passed since it was written, so that the file can be followed. A chain with a store
+/// first keeps a state: it names the file as one that the same command may replace if this run is killed.
 void let_history_be_followed(chain_run& run) {
-  if (run.app.is_root() && !(run.since_history && run.since_history->seconds() < 1.0))
+  if (!run.app.is_root() || (!run.options.store.empty() && run.stored_at < 0)) return;
+  if (!run.since_history || run.since_history->seconds() > 1.0)
     write_history(run, history_table(run.state, run.options));
 }
 

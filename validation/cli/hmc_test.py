@@ -216,6 +216,16 @@ class Stops(HmcTest):
                 time.sleep(0.1)
             self.assertIsNone(process.poll())
 
+    def test_a_killed_chain_goes_on_by_the_same_command(self):
+        for every in (1, 1000):
+            chain = [*replaced(LINKS, "--integrator", "omelyan:400(gauge)"), "--trajectories", "6", "--history",
+                     self.path(f"{every}.csv"), "--store", self.path(f"store{every}"), "--store-every", every]
+            with harness.start(*chain, program=PROGRAM) as process:
+                harness.read_until(process, "         2  ")
+                process.kill()
+            self.made(*chain)
+            self.assertEqual(len(self.numbers(f"{every}.csv")), 7)
+
     def test_a_stop_inside_a_trajectory_leaves_the_chain_as_it_was(self):
         long = [*replaced(LINKS, "--integrator", "omelyan:400(gauge)"), "--trajectories", "3", "--store", self.path("store"),
                 "--history", self.path("h.csv")]
