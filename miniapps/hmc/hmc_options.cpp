@@ -213,16 +213,14 @@ std::string automatic_integrator(const hybrid_action& action, double tau) {
   const auto steps = [tau](double a_unit) { return std::max(1, static_cast<int>(a_unit * tau + 0.5)); };
   if (!action.quarks) return fmt::format("omf4:{}(gauge)", steps(10));
   std::vector<std::string> names = term_names(action);
-  const auto first = names.begin() + first_factor_term(action);
-  std::vector<std::string> outer(first, names.end()), inner(names.begin() + 1, first);
-  if (outer.size() == 1) {
-    outer.insert(outer.begin(), inner.begin(), inner.end());
-    return fmt::format("force-gradient:{}({}) force-gradient:2(gauge)", steps(6), fmt::join(outer, ","));
-  }
-  inner.insert(inner.begin(), outer.back());
-  outer.pop_back();
+  const int before = first_factor_term(action);
+  if (action.quarks->factors() == 1)
+    return fmt::format("force-gradient:{}({}) force-gradient:2(gauge)", steps(6),
+                       fmt::join(names.begin() + 1, names.end(), ","));
+  std::rotate(names.begin() + 1, names.begin() + before, names.end());  // the determinant stands behind the factors
   return fmt::format("force-gradient:{}({}) force-gradient:1({}) force-gradient:1(gauge)", steps(6),
-                     fmt::join(outer, ","), fmt::join(inner, ","));
+                     fmt::join(names.begin() + 1, names.end() - before, ","),
+                     fmt::join(names.end() - before, names.end(), ","));
 }
 
 void set_quarks(hmc_options& options, const raw_options& raw, const command_line& line) {
