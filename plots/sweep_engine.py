@@ -11,6 +11,7 @@ import argparse
 import collections
 import glob
 import itertools
+import json
 import os
 import shlex
 import shutil
@@ -32,6 +33,12 @@ Run = collections.namedtuple("Run", "columns path program launcher threads gpus 
 
 #: What starts ranks where there may be more of them than cores.
 OVERSUBSCRIBED = "mpirun --oversubscribe --bind-to none -n {ranks}"
+
+
+def official_classes():
+    """Reads common/app/classes.json."""
+    with open(os.path.join(HERE, "..", "common", "app", "classes.json"), encoding="utf-8") as file:
+        return json.load(file)
 
 
 class Sweep:

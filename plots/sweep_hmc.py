@@ -7,7 +7,7 @@ import argparse
 import re
 
 import sweep_several
-from sweep_engine import OVERSUBSCRIBED, Sweep, draw_with, parts_of, positive, reports_in, run_of, words
+from sweep_engine import OVERSUBSCRIBED, Sweep, draw_with, official_classes, parts_of, positive, reports_in, run_of, words
 
 PARTS = ("steps", "acceptance")
 
@@ -34,14 +34,16 @@ def add_arguments(parser):
                         help="of the part acceptance: a chain each (default: leapfrog of 5 to 16 steps)")
     parser.add_argument("--trajectories", type=positive, default=None, metavar="N",
                         help="of a chain (default: 400), with --gpus of a run (default: 2)")
-    parser.add_argument("--kappa", default="0.1362", help="with --gpus: of two flavours (default: %(default)s)")
-    parser.add_argument("--csw", default="1.90952", help="with --gpus (default: %(default)s)")
-    parser.add_argument("--splitting", default="0.2,0.7", help="with --gpus (default: %(default)s)")
+    problem = official_classes()["programs"]["hmc"]
+    fixed, suggested = problem["fixed"], problem["suggested"]["all"]
+    parser.add_argument("--kappa", default=str(fixed["kappa"]), help="with --gpus: of two flavours (default: %(default)s)")
+    parser.add_argument("--csw", default=str(fixed["clover_spatial"]), help="with --gpus (default: %(default)s)")
+    parser.add_argument("--splitting", default=",".join(map(str, suggested["splitting"])), help="with --gpus (default: %(default)s)")
     parser.add_argument("--solvers", default="bicgstab-half,cg-half,cg-half", help="with --gpus (default: %(default)s)")
-    parser.add_argument("--integrator", help="with --gpus (default: %(default)s)", default="force-gradient:6(light,middle) "
-                        "force-gradient:1(heavy,det) force-gradient:1(gauge)")
-    parser.add_argument("--start", default="heatbath:5.7:50", help="with --gpus (default: %(default)s)")
-    parser.add_argument("--warm-up", default="0.134:1,0.1355:1,0.1362:1", help="with --gpus (default: %(default)s)")
+    parser.add_argument("--integrator", default=suggested["integrator"], help="with --gpus (default: %(default)s)")
+    parser.add_argument("--start", default=fixed["start"], help="with --gpus (default: %(default)s)")
+    parser.add_argument("--warm-up", default=",".join(f"{kappa}:{count}" for kappa, count in fixed["warm_up"]),
+                        help="with --gpus (default: %(default)s)")
     sweep_several.add_arguments(parser, "32x32x32x64", "32x32x32x64", "lattices")
 
 

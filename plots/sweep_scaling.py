@@ -4,12 +4,11 @@ exchange with overlap on and off."""
 
 import argparse
 import itertools
-import json
 import os
 import re
 
 from report_file import ReportError
-from sweep_engine import Run, Sweep, draw_with, has_launcher, launcher_for, usable_cores, words
+from sweep_engine import Run, Sweep, draw_with, has_launcher, launcher_for, official_classes, usable_cores, words
 
 FIGURES = ("scaling", "bandwidth", "halo")
 
@@ -41,9 +40,7 @@ def usual_points(cores, with_ranks):
     return by_ranks + [(1, n) for n in counts[1:]]
 
 
-with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "common", "app", "classes.json"),
-          encoding="utf-8") as ladder:
-    CLASSES = list(json.load(ladder)["classes"])
+CLASSES = list(official_classes()["classes"])
 
 
 def add_arguments(scaling):
