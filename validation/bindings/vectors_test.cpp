@@ -427,6 +427,15 @@ TEST_F(LinksOfCallers, AreMovedByTheHeatBathOfTheLibrary) {
   EXPECT_EQ(links.moves(), 2);
 }
 
+/// Expects the numbers of links that a call copies from host fields, and to them.
+void expect_links(std::int64_t from_host, std::int64_t to_host, const auto& call, const char* what = "") {
+  const conversion_counts before = counted_conversions();
+  call();
+  const conversion_counts found = counted_conversions() - before;
+  EXPECT_EQ(found.from_host_links, from_host) << what;
+  EXPECT_EQ(found.to_host_links, to_host) << what;
+}
+
 /// Sweeps, plaquettes and follows read and write links in place: on a GPU the host sees them when it needs them.
 TEST_F(LinksOfCallers, StayWhereTheyMove) {
   const std::int64_t one_on_gpu = where == plq::device::gpu ? 1 : 0;
@@ -438,13 +447,6 @@ TEST_F(LinksOfCallers, StayWhereTheyMove) {
   plq::vectors b(lattice, {.device = where, .columns = 1}), x(lattice, b.options()), y(lattice, b.options());
   b.fill_random(fresh_seed());
   m.apply_vectors(y, b);
-  const auto expect_links = [](std::int64_t from_host, std::int64_t to_host, auto&& call, const char* what) {
-    const conversion_counts before = counted_conversions();
-    call();
-    const conversion_counts found = counted_conversions() - before;
-    EXPECT_EQ(found.from_host_links, from_host) << what;
-    EXPECT_EQ(found.to_host_links, to_host) << what;
-  };
   const plq::heatbath_options how{.beta = 5.9, .overrelaxations = 2, .device = where};
   const plq::rule unjudged{.tolerance = 0.1, .judge = false}, judged{.tolerance = 1e-9};
   const auto expect_solved = [&](plq::solver& by) {
@@ -491,7 +493,6 @@ TEST_F(LinksOfCallers, StayWhereTheyMove) {
   expect_solved(solver);
 }
 
-/// On a GPU kernels make other links of links that are there. They stay there, too, and the host computes the same.
 TEST_F(LinksOfCallers, AreTakenToADeviceWithoutAMove) {
   const std::int64_t one_on_gpu = where == plq::device::gpu ? 1 : 0;
   plq::gauge_field links = links_on(lattice);
@@ -499,15 +500,8 @@ TEST_F(LinksOfCallers, AreTakenToADeviceWithoutAMove) {
   const double plaquette = links.plaquette();
   array before(72 * volume_of_test), after(before.size());
   links.copy_to(before, plq::link_layout::dense(extents_of_test));
-  const auto expect_copies = [](std::int64_t of_host_links, auto&& call) {
-    const conversion_counts start = counted_conversions();
-    call();
-    const conversion_counts found = counted_conversions() - start;
-    EXPECT_EQ(found.from_host_links, of_host_links);
-    EXPECT_EQ(found.to_host_links, 0);
-  };
-  expect_copies(one_on_gpu, [&] { links.to_device(where); });
-  expect_copies(0, [&] {
+  expect_links(one_on_gpu, 0, [&] { links.to_device(where); });
+  expect_links(0, 0, [&] {
     links.to_device(where);  // they are there
     EXPECT_NEAR(links.plaquette(), plaquette, 1e-14);
     solver.follow(links);
@@ -519,7 +513,7 @@ TEST_F(LinksOfCallers, AreTakenToADeviceWithoutAMove) {
   // Taken back: the GPU must read them again, and sums are the host's.
   links.to_device(plq::device::cpu);
   EXPECT_EQ(links.plaquette(), plaquette);
-  expect_copies(one_on_gpu, [&] { solver.follow(links); });
+  expect_links(one_on_gpu, 0, [&] { solver.follow(links); });
   // Links of the GPU alone reach the host before they leave it.
   links.heatbath({.beta = 5.9, .device = where});
   links.to_device(plq::device::cpu);
@@ -532,6 +526,7 @@ TEST_F(LinksOfCallers, AreTakenToADeviceWithoutAMove) {
   if (where == plq::device::gpu) expect_refused("reproducible", [&] { others.to_device(where); });
 }
 
+/// On a GPU kernels make other links of links that are there. They stay there, too, and the host computes the same.
 TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
   const plq::gauge_field on_host = links_on(lattice);
   array numbers_of_links(72 * volume_of_test);
@@ -550,17 +545,10 @@ TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
     }
     return worst;
   };
-  const auto expect_links = [&](std::int64_t to_host, auto&& call) {
-    const conversion_counts before = counted_conversions();
-    call();
-    const conversion_counts found = counted_conversions() - before;
-    EXPECT_EQ(found.from_host_links, 0);
-    EXPECT_EQ(found.to_host_links, to_host);
-  };
   const auto expect_same = [&](const plq::gauge_field& found, const plq::gauge_field& expected, double bound) {
-    expect_links(0, [&] { EXPECT_NEAR(found.plaquette(), expected.plaquette(), bound); });
+    expect_links(0, 0, [&] { EXPECT_NEAR(found.plaquette(), expected.plaquette(), bound); });
     array there;
-    expect_links(where == plq::device::gpu ? 1 : 0, [&] { there = array_of_links(found); });
+    expect_links(0, where == plq::device::gpu ? 1 : 0, [&] { there = array_of_links(found); });
     EXPECT_LE(largest_difference(there, array_of_links(expected)), bound);
     EXPECT_GT(largest_difference(there, array_of_links(on_host)), 1e-3) << "they are others";
   };
@@ -573,14 +561,14 @@ TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
         plq::link_smearing{.kind = ape, .weight = 0.5, .spatial = true}, plq::link_smearing{.kind = hyp}}) {
     SCOPED_TRACE(static_cast<int>(how.kind));
     std::optional<plq::gauge_field> found;
-    expect_links(0, [&] { found = links.smeared(how); });
+    expect_links(0, 0, [&] { found = links.smeared(how); });
     expect_same(*found, on_host.smeared(how), 3 * how.steps * of_a_step);
   }
   expect_refused("HYP", [&] { links.smeared({.kind = hyp, .spatial = true}); });
   expect_refused("weights", [&] { links.smeared({.kind = ape, .weight = 1.5}); });
 
   std::optional<plq::flow_result> flow;
-  expect_links(0, [&] { flow = links.flow(0.25, 0.1); });
+  expect_links(0, 0, [&] { flow = links.flow(0.25, 0.1); });
   const plq::flow_result expected = on_host.flow(0.25, 0.1);
   const double of_a_flow = 300.0 * 3 * std::pow(1.0 + 24.0 * 0.1, 3) * unit_roundoff;
   expect_same(flow->links, expected.links, of_a_flow);
@@ -594,7 +582,7 @@ TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
   for (const auto condition : {plq::gauge_condition::landau, plq::gauge_condition::coulomb}) {
     constexpr int sweeps = 4;
     std::optional<plq::fixed_gauge> fixed;
-    expect_links(0, [&] { fixed = links.fixed(condition, 1e-30, sweeps); });
+    expect_links(0, 0, [&] { fixed = links.fixed(condition, 1e-30, sweeps); });
     const plq::fixed_gauge by_host = on_host.fixed(condition, 1e-30, sweeps);
     const double bound = 100.0 * std::pow(3.0, sweeps) * unit_roundoff;
     expect_same(fixed->links, by_host.links, bound);
@@ -606,7 +594,7 @@ TEST_F(LinksOfCallers, AreSmearedFlowedAndFixedWhereTheyAre) {
   }
   // Links that were made there go on there: in a chain of calls, and in a solver that follows them.
   plq::solver solver = plq::make_krylov_solver(on_host, quarks, {.device = where});
-  expect_links(0, [&] { solver.follow(links.smeared({.kind = ape}).flow(0.1).links); });
+  expect_links(0, 0, [&] { solver.follow(links.smeared({.kind = ape}).flow(0.1).links); });
 
   // A caller ends them there as elsewhere, and is told of them.
   std::vector<plq::progress> told;
