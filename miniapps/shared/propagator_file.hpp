@@ -8,8 +8,11 @@
 /// is S = M^-1 in the normalisation of M, applied to the source. The data set has these attributes.
 ///
 /// - format_version: 1, or 2 if a Gaussian source is smeared with links before stout smearing.
+///
 /// - basis, basis_note, gauge, plaquette, mass, kappa, clover_spatial, clover_temporal, anisotropy, nu.
+///
 /// - boundary_phases [4][2], source, source_position [4], smearing_radius, smearing_steps, residuals [12], tolerance.
+///
 /// - revision, facts_checksum (CRC-32 of the others that are read back).
 ///
 /// A LIME file has one SciDAC field in the order of QDP++ (Chroma), or, in tmLQCD's basis, twelve fields as tmLQCD
