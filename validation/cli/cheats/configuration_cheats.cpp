@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Makes plaquette-make-configuration cheat, as PLAQUETTE_CHEAT says. With "no-over-relaxation" it leaves
-/// over-relaxation out. With "half-a-bath" it leaves out the heat bath of every second sweep. With "few-sweeps" it makes
-/// the first three sweeps alone. With "slow-clock" time goes half as fast. The linker takes these functions instead of
-/// the libraries'.
+/// over-relaxation out. With "half-a-bath" it leaves out the heat bath of every second sweep. With "few-sweeps" it
+/// makes the first three sweeps alone. With "slow-clock" time goes half as fast. The linker takes these functions
+/// instead of the libraries'.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
