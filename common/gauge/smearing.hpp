@@ -39,13 +39,17 @@ struct flow_stage {
 };
 inline constexpr flow_stage flow_stages[] = {{1.0 / 4.0, 0.0}, {8.0 / 9.0, -17.0 / 9.0}, {3.0 / 4.0, -1.0}};
 
-/// Returns the exponent of a stage, of the link U_mu(x): i times it is anti-Hermitian. Z = -(anti-Hermitian, traceless
-/// part of U times its staples).
-/// \param before  the exponent of the stage before
+/// Returns Z of the link U_mu(x): i times it is anti-Hermitian. Z = -(anti-Hermitian, traceless part of U times its
+/// staples).
 template <class Links, class Site>
-PLAQUETTE_HOST_DEVICE su3<double> flow_exponent(const Links& links, const Site& x, int mu, double step,
-                                                const flow_stage& stage, const su3<double>& before) {
-  const su3<double> z = stout_exponent(links, x, mu, [](int) { return 1.0; });
+PLAQUETTE_HOST_DEVICE su3<double> flow_direction(const Links& links, const Site& x, int mu) {
+  return stout_exponent(links, x, mu, [](int) { return 1.0; });
+}
+
+/// Returns the exponent of a stage.
+/// \param before  the exponent of the stage before
+PLAQUETTE_HOST_DEVICE inline su3<double> flow_exponent(const su3<double>& z, double step, const flow_stage& stage,
+                                                       const su3<double>& before) {
   return step * stage.new_part * z + stage.old_part * before;
 }
 

@@ -24,7 +24,7 @@ void gradient_flow::advance(double step) {
     stop_point();
     for_each_site_stoppably(links_.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < dimensions; ++mu)
-        exponents_(x)[mu] = flow_exponent(link_reader{links_}, x, mu, step, stage, exponents_(x)[mu]);
+        exponents_(x)[mu] = flow_exponent(flow_direction(link_reader{links_}, x, mu), step, stage, exponents_(x)[mu]);
     });
     for_each_site_stoppably(links_.geometry(), [&](const coordinate& x) {
       for (int mu = 0; mu < dimensions; ++mu) links_(x)[mu] = link_moved_along(exponents_(x)[mu], links_(x)[mu]);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gauge/gradient_flow.hpp"
 
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/gauge/field_strength.hpp"
@@ -10,39 +12,34 @@
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/tile_launch.hpp"
 
 namespace plaquette::gpu {
 namespace {
 
 std::int64_t sites_of(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
 
-/// The exponent of one link of direction mu.
-struct next_exponent {
-  gauge_configuration::pointer exponents;
+/// One link of direction mu after a stage. Exponents are kept from one stage to the next.
+struct flow_link {
+  gauge_configuration::pointer to, exponents;
   ghosted_links links;
   site_order order;
+  site_tiles tiles;
   int mu;
   double step;
   flow_stage stage;
+  bool is_last;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_number own = site_of_loop(order, n);
-    exponents.store(
-        own.parity, own.index, mu,
-        flow_exponent(links, links.site(order, own), mu, step, stage, exponents.load(own.parity, own.index, mu)));
-  }
-};
-
-/// One link of direction mu.
-struct move_along_exponent {
-  gauge_configuration::pointer links;
-  gauge_configuration::const_pointer exponents;
-  site_order order;
-  int mu;
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const auto [parity, i] = site_of_loop(order, n);
-    links.store(parity, i, mu, link_moved_along(exponents.load(parity, i, mu), links.load(parity, i, mu)));
+    const site_coordinate local = tiles.site(n);
+    const int parity = parity_of(local);
+    const std::int32_t i = order.index(local);
+    const box_site x = links.site(local);
+    const su3<double> z = flow_direction(links, x, mu);
+    const su3<double> before = stage.old_part != 0.0 ? exponents.load(parity, i, mu) : su3<double>();
+    const su3<double> exponent = flow_exponent(z, step, stage, before);
+    if (!is_last) exponents.store(parity, i, mu, exponent);
+    to.store(parity, i, mu, link_moved_along(exponent, links(x, mu)));
   }
 };
 
@@ -58,24 +55,19 @@ struct sum_field_strength {
 }  // namespace
 
 gradient_flow::gradient_flow(const gauge_configuration& links)
-    : links_(copy_of(links)), exponents_(links.get_context()) {
-  // The first stage takes zero times the numbers that stand there.
-  fill_bytes(links.get_context().queue(), exponents_.sites().begin, 0,
-             static_cast<std::size_t>(2 * exponents_.parity_bytes()));
-}
+    : links_(copy_of(links)), next_(links.get_context()), exponents_(links.get_context()) {}
 
 void gradient_flow::advance(double step) {
   require_usable_flow_step(step);
   const context& ctx = links_.get_context();
-  const gauge_configuration& exponents = exponents_;
+  const site_tiles tiles = site_tiles::of_lattice(ctx.order());
   for (const flow_stage& stage : flow_stages) {
     const links_with_ghosts around(links_);
     for (int mu = 0; mu < dimensions; ++mu)
-      for_each_index(ctx.queue(), sites_of(ctx),
-                     next_exponent{exponents_.sites(), around.sites(), ctx.order(), mu, step, stage}, 128);
-    for (int mu = 0; mu < dimensions; ++mu)
-      for_each_index(ctx.queue(), sites_of(ctx),
-                     move_along_exponent{links_.sites(), exponents.sites(), ctx.order(), mu}, 128);
+      for_each_tiled_site(ctx.queue(), ctx.order(),
+                          flow_link{next_.sites(), exponents_.sites(), around.sites(), ctx.order(), tiles, mu, step,
+                                    stage, &stage == std::end(flow_stages) - 1});
+    std::swap(links_, next_);
   }
   time_ += step;
 }

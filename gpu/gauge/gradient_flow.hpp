@@ -17,7 +17,7 @@ flow_measurement measure_field_strength(const gauge_configuration& links);
 /// The bits of one rank on any process grid.
 class gradient_flow {
  public:
-  /// Takes links in SU(3); their time is 0. Keeps a copy. Throws memory_error.
+  /// Takes links in SU(3); their time is 0. Keeps a copy, and room for two more fields of links. Throws memory_error.
   explicit gradient_flow(const gauge_configuration& links);
 
   /// Makes one step by the Runge-Kutta scheme of third order of appendix C. (equation C.2) The error of a time is of
@@ -29,7 +29,7 @@ class gradient_flow {
   flow_measurement measure() const { return measure_field_strength(links_); }
 
  private:
-  gauge_configuration links_, exponents_;
+  gauge_configuration links_, next_, exponents_;
   double time_ = 0.0;
 };
 

@@ -8,6 +8,7 @@
 #include "gpu/device/launch.hpp"
 #include "gpu/fields/lattice_sites.hpp"
 #include "gpu/gauge/links_with_ghosts.hpp"
+#include "gpu/gauge/tile_launch.hpp"
 
 namespace plaquette::gpu {
 namespace {
@@ -17,12 +18,13 @@ struct smear_link {
   gauge_configuration::pointer to;
   ghosted_links links;
   site_order order;
+  site_tiles tiles;
   int mu;
   plane_weights weight;
 
   PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
-    const site_number own = site_of_loop(order, n);
-    to.store(own.parity, own.index, mu, stout_smeared_link(links, links.site(order, own), mu, weight));
+    const site_coordinate local = tiles.site(n);
+    to.store(parity_of(local), order.index(local), mu, stout_smeared_link(links, links.site(local), mu, weight));
   }
 };
 
@@ -34,14 +36,16 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
   gauge_configuration now = copy_of(links);
   if (smearing.steps == 0) return now;
   gauge_configuration next = copy_of(links);
+  const site_tiles tiles = site_tiles::of_lattice(ctx.order());
   for (int k = 0; k < smearing.steps; ++k) {
     stop_point();
     const links_with_ghosts around(now);
     for (int mu = 0; mu < dimensions; ++mu) {
       if (!smearing.smears(mu)) continue;
-      const smear_link body{next.sites(), around.sites(), ctx.order(), mu,
-                            plane_weights(mu, [&](int a, int b) { return smearing.weight(a, b); })};
-      for_each_index(ctx.queue(), 2 * static_cast<std::int64_t>(ctx.order().sites), body, 128);
+      const smear_link body{next.sites(), around.sites(),
+                            ctx.order(),  tiles,
+                            mu,           plane_weights(mu, [&](int a, int b) { return smearing.weight(a, b); })};
+      for_each_tiled_site(ctx.queue(), ctx.order(), body);
     }
     std::swap(now, next);
   }
