@@ -48,6 +48,7 @@ libfmt-dev              header:fmt/core.h                 demo test  needed
 python3                 command:python3                   demo test  needed
 python3-numpy           python:numpy                      demo test  needed
 python3-matplotlib      python:matplotlib                 demo test  needed
+python3-jinja2          python:jinja2                     demo test  needed
 libgtest-dev            header:gtest/gtest.h              -    test  needed
 libgmock-dev            header:gmock/gmock.h              -    test  needed
 libeigen3-dev           header:eigen3/Eigen/Core          demo test  needed

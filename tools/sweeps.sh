@@ -7,6 +7,7 @@
 plot() {
   local script=$1 python modules=(numpy matplotlib)
   shift
+  [[ $script != report.py ]] || modules+=(jinja2)
   case " $* " in
     *' --no-figures '* | *' --dryrun '* | *' --help '* | *' -h '*) modules=(json) ;; # nothing is drawn
     *' several '* | *' --gpus '* | *' --gpus='*)

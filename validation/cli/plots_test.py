@@ -20,17 +20,17 @@ ENVIRONMENT = {"PLAQUETTE_COPY_MIB": "16", "OMP_WAIT_POLICY": "passive", **os.en
                "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
-def python_with_matplotlib():
+def python_for_plots():
     for python in (sys.executable, "/usr/bin/python3"):
         try:
-            if subprocess.run([python, "-c", "import numpy, matplotlib"], capture_output=True).returncode == 0:
+            if subprocess.run([python, "-c", "import numpy, matplotlib, jinja2"], capture_output=True).returncode == 0:
                 return python
         except OSError:
             pass
     return None
 
 
-PYTHON = python_with_matplotlib()
+PYTHON = python_for_plots()
 
 
 def made_up_report():
@@ -398,6 +398,6 @@ class PlotsTest(FolderTest):
 
 if __name__ == "__main__":
     if PYTHON is None:
-        print("skipped: no Python with numpy and matplotlib")
+        print("skipped: no Python with numpy, matplotlib and jinja2")
         sys.exit(SKIPPED)
     unittest.main()

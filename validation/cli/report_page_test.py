@@ -337,7 +337,7 @@ class Browser(PageTest):
 
 if __name__ == "__main__":
     if PYTHON is None:
-        print("skipped: no Python with numpy and matplotlib")
+        print("skipped: no Python with numpy, matplotlib and jinja2")
         sys.exit(SKIPPED)
     if not browser():
         print("no chromium or google-chrome was found: the page is not shown by a browser")

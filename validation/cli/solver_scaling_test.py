@@ -160,6 +160,6 @@ class Sweep(FolderTest):
 
 if __name__ == "__main__":
     if PYTHON is None:
-        print("skipped: no Python with numpy and matplotlib")
+        print("skipped: no Python with numpy, matplotlib and jinja2")
         sys.exit(SKIPPED)
     unittest.main()
