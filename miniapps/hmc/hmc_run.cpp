@@ -271,11 +271,11 @@ void judge_run(chain_run& run, trajectory_judge& judge, const gauge_configuratio
   if (run.app.is_root() && !remark.empty()) fmt::print("remark     {}\n", remark);
   if (run.app.control.stopped()) return;
   check_configurations(run);
-  judge.judge(*run.md);
   const auto make = [&run](const communicator& comm, const gauge_configuration& of, const hybrid_action& action) {
     return run.app.device->make_molecular_dynamics(of.geometry(), comm, of, action);
   };
-  judge.parts()("companion lattice", [&] { check_companion(run.app, run.options, make); });
+  judge.judge(*run.md,
+              [&] { judge.parts()("companion lattice", [&] { check_companion(run.app, run.options, make); }); });
   judge.parts()("last links", [&] { check_own_links(run.app, run.options, links, make); });
   if (!run.app.is_root()) return;
   if (run.state.trajectories_done() > run.first) fmt::print("judged     {}\n", judge.describe_judged(run.first));
@@ -400,7 +400,7 @@ run_estimate hmc_program::estimate(app_run& run) {
   const double states = 2.0 * (trajectory_judge::states - (is_one_piece ? 1 : 0)) * std::min(kept + 1, to_make);
   const bool has_quarks = options_.action.quarks.has_value();
   const double vectors =
-      has_quarks ? 2.0 * options_.action.quarks->factors() * options_.action.quarks->pairs + 1.0 : 0.0;
+      has_quarks ? (3.0 * options_.action.quarks->factors() + 2.0) * options_.action.quarks->pairs + 1.0 : 0.0;
   const double at_a_site = displaces || !has_quarks ? 6.5 : options_.action.has_determinant() ? 1.5 : 0.0;
   const double of_sites = std::min(sites, static_cast<double>(most_judged_sites)) * at_a_site * sizeof(site_links);
   const double judged = (kept + 3.0 + vectors / 3.0) * on_host + of_sites;

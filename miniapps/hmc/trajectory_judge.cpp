@@ -17,6 +17,7 @@
 #include "cpu_ref/hmc/hmc_textbook.hpp"
 #include "miniapps/hmc/companion_checks.hpp"
 #include "miniapps/hmc/drawn_sites.hpp"
+#include "miniapps/hmc/work_beside.hpp"
 #include "miniapps/shared/clock_draw.hpp"
 
 namespace plaquette {
@@ -62,7 +63,8 @@ class judgement {
 
   /// \param goes_back  makes the way back of the piece, too
   void judge_start_and_piece(bool goes_back);
-  void judge_end();
+  /// \param meanwhile  other work of the device, done while the host is busy with the energy
+  void judge_end(const std::function<void()>& meanwhile);
   void judge_whole();
 
  private:
@@ -101,14 +103,24 @@ class judgement {
   textbook::source_at_site source_of(const spinor_configuration& phi, int factor, const gauge_configuration& links,
                                      std::optional<spinor_configuration>& held) const;
 
-  void judge_heat_bath();
+  /// Returns whether the textbook may compute on other cores while the device works: it then makes no messages, and no
+  /// sums that the device's solves may switch to exact ones.
+  bool works_beside() const { return run_.shared.device == "gpu" && run_.world.size() == 1 && !action_.exact_sums; }
+  /// Adds what the textbook found, when it has found it.
+  void take(work_beside& textbook, const std::string& part) {
+    for (const check& found : parts_(part, [&] { return textbook.checks(); })) run_.result.checks.keep_worse(found);
+  }
+
+  void get_vectors();
+  std::vector<check> checks_of_heat_bath(const values& momenta);
   std::vector<std::size_t> drawn_operations(const kept_piece& piece) const;
   void judge_piece(bool goes_back);
   void judge_forces(const gauge_configuration& links);
   void judge_systems_of_force(int factor, const gauge_configuration& links, const textbook::judged_sites& on,
                               std::vector<spinor_configuration>& x, std::vector<spinor_configuration>& y,
                               worst_of_several& worst);
-  void judge_energy(const gauge_configuration& end, const energy_change& change);
+  std::vector<check> checks_of_energy(const gauge_configuration& end, const gauge_configuration& momenta,
+                                      std::vector<spinor_configuration>& solutions, double change) const;
 
   app_run& run_;
   part_seconds& parts_;
@@ -153,41 +165,49 @@ textbook::source_at_site judgement::source_of(const spinor_configuration& phi, i
   return [&held](const coordinate& x) { return (*held)(x); };
 }
 
-void judgement::judge_heat_bath() {
-  const values found = at_sites(md_matrices::momenta);
+/// Gets the vectors of the pseudofermions and of the start.
+void judgement::get_vectors() {
+  if (!action_.quarks) return;
+  for (int k = 0; k < quarks().factors(); ++k)
+    for (int pair = 0; pair < quarks().pairs; ++pair)
+      vectors_.emplace_back(k, pair, vector(k, factor_vectors::pseudofermion, pair),
+                            vector(k, factor_vectors::start, pair));
+}
+
+/// \param momenta  of the heat bath, at the judged sites
+std::vector<check> judgement::checks_of_heat_bath(const values& momenta) {
+  std::vector<check> checks;
   values drawn(sites_.size());
   for (std::size_t n = 0; n < sites_.size(); ++n)
     drawn[n] = textbook::momenta_at_site(sites_[n], run_.geometry, action_.seed, kept_.number);
-  add("momenta of the drawn trajectory", distance(found, drawn), 64.0 * roundoff);
-  if (!action_.quarks) return;
+  checks.push_back({"momenta of the drawn trajectory", distance(momenta, drawn), 64.0 * roundoff});
+  if (!action_.quarks) return checks;
   const textbook::judged_sites on(kept_.start, sites_, quarks().action.has_clover());
   worst_of_several noise, worst;
   std::optional<spinor_configuration> held;
-  for (int k = 0; k < quarks().factors(); ++k)
-    for (int pair = 0; pair < quarks().pairs; ++pair) {
-      vectors& v = vectors_.emplace_back(k, pair, vector(k, factor_vectors::pseudofermion, pair),
-                                         vector(k, factor_vectors::start, pair));
-      const auto eta = [&, k, pair](const coordinate& x) { return noise_at(x, k, pair); };
-      if (quarks().is_last(k)) {
-        noise.add(even_rms([&](const coordinate& x) { return v.start(x) - eta(x); }) / even_rms(eta), 64.0 * roundoff);
-      } else if (quarks().has_mass_shifts()) {
-        spinor_configuration all_of_eta(run_.geometry), of_next = v.start;
-        cpu::for_each_site(run_.geometry, [&](const coordinate& x) { all_of_eta(x) = eta(x); });
-        textbook::even_product(of_next, kept_.start, textbook::operator_of(quarks(), k + 1),
-                               run_.world);  // its odd sites
-        worst.add(residual(of_next, source_of(all_of_eta, k, kept_.start, held), on, k + 1, false),
-                  10.0 * action_.action_tolerance);
-      } else {  // the odd sites of both operators are the same
-        worst.add(residual(
-                      v.start, [&](const coordinate& x) { return textbook::source_at(eta(x), quarks(), k); }, on, k + 1,
-                      false),
-                  10.0 * action_.action_tolerance);
-      }
-      worst.add(residual(v.start, source_of(v.phi, k, kept_.start, held), on, k, false),
+  for (vectors& v : vectors_) {
+    const int k = v.factor;
+    const auto eta = [&](const coordinate& x) { return noise_at(x, k, v.pair); };
+    if (quarks().is_last(k)) {
+      noise.add(even_rms([&](const coordinate& x) { return v.start(x) - eta(x); }) / even_rms(eta), 64.0 * roundoff);
+    } else if (quarks().has_mass_shifts()) {
+      spinor_configuration all_of_eta(run_.geometry), of_next = v.start;
+      cpu::for_each_site(run_.geometry, [&](const coordinate& x) { all_of_eta(x) = eta(x); });
+      textbook::even_product(of_next, kept_.start, textbook::operator_of(quarks(), k + 1),
+                             run_.world);  // its odd sites
+      worst.add(residual(of_next, source_of(all_of_eta, k, kept_.start, held), on, k + 1, false),
                 10.0 * action_.action_tolerance);
+    } else {  // the odd sites of both operators are the same
+      worst.add(
+          residual(
+              v.start, [&](const coordinate& x) { return textbook::source_at(eta(x), quarks(), k); }, on, k + 1, false),
+          10.0 * action_.action_tolerance);
     }
-  add("noise of pseudofermions", noise.value, noise.tolerance);
-  add("systems of the heat bath, by the textbook", worst.value, worst.tolerance);
+    worst.add(residual(v.start, source_of(v.phi, k, kept_.start, held), on, k, false), 10.0 * action_.action_tolerance);
+  }
+  checks.push_back({"noise of pseudofermions", noise.value, noise.tolerance});
+  checks.push_back({"systems of the heat bath, by the textbook", worst.value, worst.tolerance});
+  return checks;
 }
 
 /// Draws an operation of each kind and level of a piece.
@@ -266,11 +286,14 @@ void judgement::judge_start_and_piece(bool goes_back) {
     state_.refresh(kept_.number);
     state_.finish();
   });
-  parts_("heat bath, by the textbook", [&] { judge_heat_bath(); });
+  const values momenta = at_sites(md_matrices::momenta);
+  parts_("vectors of the heat bath", [&] { get_vectors(); });
+  work_beside textbook(works_beside(), [&] { return checks_of_heat_bath(momenta); });
   judge_piece(goes_back);
+  take(textbook, "heat bath, by the textbook");
 }
 
-void judgement::judge_end() {
+void judgement::judge_end(const std::function<void()>& meanwhile) {
   state_.put_back(*kept_.end);
   const energy_change change = parts_("energy of the end", [&] { return state_.change_of_energy(); });
   const double scale = static_cast<double>(run_.geometry.global_volume());
@@ -285,12 +308,23 @@ void judgement::judge_end() {
         std::abs(cpu::measure_plaquettes(end, run_.world).average - kept_.plaquette), 1e-12);
   else
     add("links of the drawn trajectory were put back", *kept_.distance_after_rejection, 0.0);
-  parts_("energy, by the textbook", [&] { judge_energy(end, change); });
+  std::vector<spinor_configuration> solutions;
+  const gauge_configuration momenta = parts_("momenta and vectors of the end", [&] {
+    for (const vectors& v : vectors_) solutions.push_back(vector(v.factor, factor_vectors::end, v.pair));
+    return state_.momenta();
+  });
+  work_beside textbook(works_beside(), [&] { return checks_of_energy(end, momenta, solutions, change.total()); });
   parts_("forces", [&] { judge_forces(end); });
+  meanwhile();
+  take(textbook, "energy, by the textbook");
 }
 
-void judgement::judge_energy(const gauge_configuration& end, const energy_change& change) {
-  double total = textbook::kinetic_change(state_.momenta(), action_.seed, kept_.number, run_.world) +
+/// \param solutions  of the systems of the end; returns with their ghosts
+/// \param change     of H, by the device
+std::vector<check> judgement::checks_of_energy(const gauge_configuration& end, const gauge_configuration& momenta,
+                                               std::vector<spinor_configuration>& solutions, double change) const {
+  std::vector<check> checks;
+  double total = textbook::kinetic_change(momenta, action_.seed, kept_.number, run_.world) +
                  textbook::gauge_action_change(end, kept_.start, action_.gauge, run_.world);
   double numbers = dimensions * (8.0 + 6.0 * action_.gauge.beta);  // of H, a site
   if (action_.quarks) {
@@ -300,17 +334,18 @@ void judgement::judge_energy(const gauge_configuration& end, const energy_change
     const textbook::judged_sites on(end, sites_, quarks().action.has_clover());
     worst_of_several worst;
     std::optional<spinor_configuration> held;
-    for (const vectors& v : vectors_) {
-      spinor_configuration after = vector(v.factor, factor_vectors::end, v.pair);
-      worst.add(residual(after, source_of(v.phi, v.factor, end, held), on, v.factor, false),
+    for (std::size_t n = 0; n < vectors_.size(); ++n) {
+      const vectors& v = vectors_[n];
+      worst.add(residual(solutions[n], source_of(v.phi, v.factor, end, held), on, v.factor, false),
                 10.0 * action_.action_tolerance);
-      total += textbook::factor_action_change(after, v.start, v.phi, quarks().is_last(v.factor), run_.world);
+      total += textbook::factor_action_change(solutions[n], v.start, v.phi, quarks().is_last(v.factor), run_.world);
     }
-    add("systems of the end, by the textbook", worst.value, worst.tolerance);
+    checks.push_back({"systems of the end, by the textbook", worst.value, worst.tolerance});
   }
   const double sites = static_cast<double>(run_.geometry.global_volume());
-  add("dH of the drawn trajectory, by the textbook", std::abs(total - change.total()),
-      1e3 * roundoff * numbers * sites + 1e-9);
+  checks.push_back({"dH of the drawn trajectory, by the textbook", std::abs(total - change),
+                    1e3 * roundoff * numbers * sites + 1e-9});
+  return checks;
 }
 
 /// A force of each term as a trajectory has it. The drawn operation shows that kicks are made of these forces.
@@ -477,8 +512,8 @@ void trajectory_judge::offer(const molecular_dynamics& state, std::uint64_t numb
   });
 }
 
-void trajectory_judge::judge(molecular_dynamics& state) {
-  if (offered_.empty()) return run_.result.checks.add("nothing was made: not judged", 1.0, 0.0);
+void trajectory_judge::judge(molecular_dynamics& state, const std::function<void()>& companion) {
+  if (offered_.empty()) run_.result.checks.add("nothing was made: not judged", 1.0, 0.0);
   run_.begin("judging of trajectories");
   double spent = 0.0;
   const double most = std::max(seconds, share * seconds_);
@@ -490,9 +525,15 @@ void trajectory_judge::judge(molecular_dynamics& state) {
     const stopwatch watch;
     judgement now(run_, parts_, options_.action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
     now.judge_start_and_piece(true);
-    now.judge_end();
+    double of_companion = 0.0;
+    now.judge_end([&] {
+      if (!judged_.empty()) return;
+      const stopwatch inner;
+      companion();
+      of_companion = inner.seconds();
+    });
     judged_.push_back(kept.number);
-    spent += watch.seconds();
+    spent += watch.seconds() - of_companion;
     run_.world.maximum({&spent, 1});
     if (spent + 2.0 * kept.seconds > most) continue;
     const stopwatch whole;
@@ -503,6 +544,7 @@ void trajectory_judge::judge(molecular_dynamics& state) {
   }
   recorder_.clear();
   run_.progress.clear();
+  if (judged_.empty()) companion();
 }
 
 void trajectory_judge::judge_warm_up(molecular_dynamics& state, const hybrid_action& action,
