@@ -237,6 +237,12 @@ class platform_of_cpu final : public platform {
   void copy_to_caller(void* to, const void* from, std::size_t bytes, const char*) const override {
     std::memcpy(to, from, bytes);
   }
+  void widen_for_caller(double* to, const float* from, std::size_t count, const char*) const override {
+    std::copy_n(from, count, to);
+  }
+  void round_for_caller(float* to, const double* from, std::size_t count, const char*) const override {
+    std::transform(from, from + count, to, [](double number) { return static_cast<float>(number); });
+  }
   void require_memory_of_host(const void*, const char*) const override {}
 };
 

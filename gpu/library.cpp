@@ -374,6 +374,12 @@ class platform_of_gpu final : public platform {
   void copy_to_caller(void* to, const void* from, std::size_t bytes, const char* name) const override {
     gpu::copy_to_caller(to, from, bytes, name);
   }
+  void widen_for_caller(double* to, const float* from, std::size_t count, const char* name) const override {
+    gpu::widen_for_caller(to, from, count, name);
+  }
+  void round_for_caller(float* to, const double* from, std::size_t count, const char* name) const override {
+    gpu::round_for_caller(to, from, count, name);
+  }
   void require_memory_of_host(const void* address, const char* name) const override {
     gpu::require_memory_of_host(address, name);
   }

@@ -287,12 +287,6 @@ std::span<const float> floats_at(const double* address, std::size_t length) {
   return {reinterpret_cast<const float*>(address), length};
 }
 
-/// Returns a layout of an array on the host.
-api::spinor_layout on_host(api::spinor_layout layout) {
-  layout.memory = api::memory::host;
-  return layout;
-}
-
 /// Writes columns to a caller's array of doubles or floats.
 /// \param write  (array of doubles, its layout)
 template <class Write>
@@ -300,8 +294,8 @@ void write_columns(double* numbers, std::size_t length, const plaquette_spinor_l
                    const api::lattice& on, const char* name, Write&& write) {
   const api::spinor_layout where = layout_of(layout, on);
   if (!is_single(layout)) return write(std::span(numbers, length), where);
-  api::floats_as_doubles to(floats_at(numbers, length), where.memory, columns, on, name);
-  write(to.get(), on_host(where));
+  api::floats_as_doubles to(floats_at(numbers, length), where, columns, on, name);
+  write(to.get(), to.layout());
   to.put();
 }
 
@@ -312,9 +306,9 @@ void make_columns(double* to, const double* from, std::size_t length, const plaq
                   int columns, const api::lattice& on, const char* name, Make&& make) {
   const api::spinor_layout where = layout_of(layout, on);
   if (!is_single(layout)) return make(std::span(to, length), std::span(from, length), where);
-  api::floats_as_doubles in(floats_at(from, length), where.memory, columns, on, name);
-  api::floats_as_doubles out(floats_at(to, length), where.memory, columns, on, name);
-  make(out.get(), in.get(), on_host(where));
+  api::floats_as_doubles in(floats_at(from, length), where, columns, on, name);
+  api::floats_as_doubles out(floats_at(to, length), where, columns, on, name);
+  make(out.get(), in.get(), out.layout());
   out.put();
 }
 
@@ -1144,9 +1138,9 @@ int plaquette_vectors_read(plaquette_vectors vectors, const double* numbers, siz
     there(numbers, "array of vectors");
     const api::spinor_layout where = layout_of(layout, to->on());
     if (is_single(layout)) {
-      api::floats_as_doubles from(floats_at(numbers, length), where.memory, to->options().columns, to->on(),
+      api::floats_as_doubles from(floats_at(numbers, length), where, to->options().columns, to->on(),
                                   "array of vectors");
-      to->read(from.get(), on_host(where));
+      to->read(from.get(), from.layout());
     } else {
       to->read(std::span(numbers, length), where);
     }

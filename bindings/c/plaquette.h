@@ -304,7 +304,7 @@ typedef struct {
 } plaquette_spinor_layout;
 /* Arrays of floats are given by their address, cast to that of doubles; lengths and strides count floats. Functions of
    vectors, plaquette_solve, plaquette_propagator_copy and plaquette_operator_apply take them. They compute in double and
-   round in the end: a verdict is that before. Such arrays pass through memory of the host. */
+   round in the end: a verdict is that before. If an array is on the GPU of its rank, so are its doubles. */
 /** Fills the layout of [column][site][spin][colour], 24 doubles a site. */
 PLAQUETTE_PUBLIC int plaquette_spinor_layout_dense(plaquette_spinor_layout* layout, const int local[4], int site_order);
 

@@ -336,6 +336,10 @@ class platform {
   /// Copy from, or to, memory of a device. Throw as above.
   virtual void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name) const = 0;
   virtual void copy_to_caller(void* to, const void* from, std::size_t bytes, const char* name) const = 0;
+  /// Copy numbers from one array in memory of a device to another, in the other precision. Throw as above.
+  /// \param name  of the array of floats, for messages
+  virtual void widen_for_caller(double* to, const float* from, std::size_t count, const char* name) const = 0;
+  virtual void round_for_caller(float* to, const double* from, std::size_t count, const char* name) const = 0;
   /// Throws input_error for an address that the host cannot read.
   virtual void require_memory_of_host(const void* address, const char* name) const = 0;
 

@@ -24,4 +24,9 @@ int device_of_caller(const void* begin, std::size_t bytes, const char* name);
 void copy_from_caller(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_caller(void* to, const void* from, std::size_t bytes, const char* name);
 
+/// Copy numbers from one array in memory of a device to another of the same device, in the other precision, after all
+/// that is queued there. Throw as above for the array of floats. They wait for the copy.
+void widen_for_caller(double* to, const float* from, std::size_t count, const char* name);
+void round_for_caller(float* to, const double* from, std::size_t count, const char* name);
+
 }  // namespace plaquette::gpu

@@ -75,6 +75,22 @@ int main(int count, char** words) {
             seconds_of([&] { report = solver->solve(x, b, 1, how, {.tolerance = 1e-10, .judge = false}); });
         std::printf("one right-hand side, %-16s %8.3f s, solve %.3f s\n", name, call, report.seconds);
       }
+    if (where == plq::device::gpu) {
+      plq::gauge_field moving = plq::gauge_field::read(on, file);
+      plq::heatbath_options sweep;
+      sweep.device = where;
+      plq::krylov_options krylov;
+      krylov.device = where;
+      std::optional<plq::solver> follower;
+      for (int k = 0; k < 3; ++k) {
+        sweep.first = static_cast<std::uint64_t>(k);
+        moving.heatbath(sweep);
+        if (follower)
+          std::printf("following links on the GPU  %8.3f s\n", seconds_of([&] { follower->follow(moving); }));
+        const double made = seconds_of([&] { follower.emplace(plq::make_krylov_solver(moving, quarks, krylov)); });
+        std::printf("a solver of links there     %8.3f s\n", made);
+      }
+    }
     return 0;
   } catch (const plq::error& e) {
     return std::fprintf(stderr, "call_times: %s\n", e.what()), static_cast<int>(e.which());

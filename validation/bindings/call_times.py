@@ -51,6 +51,21 @@ def main(words):
         for _ in range(3):
             seconds, _ = timed(lambda: solver.solve_for(b, axes=axes, x=out, judge=False))
             print(f"one right-hand side, {name:<16} {seconds:8.3f} s")
+    if device == "gpu":
+        on_gpu(solver, dense)
+
+
+def on_gpu(solver, dense):
+    """Solves for arrays that are on the GPU."""
+    try:
+        import torch
+    except ImportError:
+        return
+    for kind in (torch.complex128, torch.complex64):
+        b = torch.from_numpy(dense).to(device="cuda", dtype=kind)
+        for _ in range(3):
+            seconds, _ = timed(lambda: solver.solve_for(b, judge=False))
+            print(f"one right-hand side on the GPU, {str(kind)[6:]:<11} {seconds:8.3f} s")
 
 
 if __name__ == "__main__":

@@ -82,6 +82,12 @@ void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* na
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name) {
   gpu_in_use().copy_to_caller(to, from, bytes, name);
 }
+void widen_on_gpu(double* to, const float* from, std::size_t count, const char* name) {
+  gpu_in_use().widen_for_caller(to, from, count, name);
+}
+void round_on_gpu(float* to, const double* from, std::size_t count, const char* name) {
+  gpu_in_use().round_for_caller(to, from, count, name);
+}
 void require_address_of_host(const void* address, const char* name) {
   if (uses_gpu) find_platform(device_kind::gpu)->require_memory_of_host(address, name);
 }

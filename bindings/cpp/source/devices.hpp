@@ -29,6 +29,9 @@ std::shared_ptr<void> memory_of_gpu(const lattice& on, std::size_t bytes, int& d
 /// \param name  of the caller's array, for messages
 void copy_from_gpu(void* to, const void* from, std::size_t bytes, const char* name);
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const char* name);
+/// Copies numbers from one array on the GPU of this rank to another, in the other precision. Throws as above.
+void widen_on_gpu(double* to, const float* from, std::size_t count, const char* name);
+void round_on_gpu(float* to, const double* from, std::size_t count, const char* name);
 /// Returns whether memory of a GPU that is a caller's is of the GPU that this rank of a lattice uses, after all that is
 /// queued there. Throws input_error if it is not memory of a GPU, or ends before.
 bool is_on_gpu_of(const lattice& on, const void* begin, std::size_t bytes, const char* name);

@@ -13,20 +13,25 @@
 namespace plaquette::api {
 inline namespace v1 {
 
-/// A caller's array of floats as doubles on the host, which stand as the floats do. Members throw what guarded() makes
-/// of errors, and are collective but for get().
+/// A caller's array of floats as doubles, which stand as the floats do: on the GPU of each rank if the array is there,
+/// else on the host. Members throw what guarded() makes of errors, and are collective but for get() and layout().
 class floats_as_doubles {
  public:
   /// Throws error(unusable_input), on all ranks, if the array is not in the memory where it is said to be.
-  /// \param name  of the array, for messages
-  floats_as_doubles(std::span<const float> given, memory where, int columns, const lattice& on, const char* name);
+  /// \param given  layout of the array
+  /// \param name   of the array, for messages
+  floats_as_doubles(std::span<const float> numbers, const spinor_layout& given, int columns, const lattice& on,
+                    const char* name);
   /// For an array that is written: put() writes the doubles back, rounded.
-  floats_as_doubles(std::span<float> given, memory where, int columns, const lattice& on, const char* name);
+  floats_as_doubles(std::span<float> numbers, const spinor_layout& given, int columns, const lattice& on,
+                    const char* name);
   ~floats_as_doubles();
   floats_as_doubles(const floats_as_doubles&) = delete;
   floats_as_doubles& operator=(const floats_as_doubles&) = delete;
 
   std::span<double> get();
+  /// Returns the layout of the doubles.
+  spinor_layout layout() const;
   void put();
 
  private:
