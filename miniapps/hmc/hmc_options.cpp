@@ -51,8 +51,9 @@ factor_solver parse_solver(const std::string& text, const std::string& option) {
   return solver;
 }
 
-/// Returns the numbers of "0.1,0.5".
+/// Returns the numbers of "0.1,0.5"; "none" are none.
 std::vector<double> parse_reals_of(const std::string& text, const std::string& option) {
+  if (text == "none") return {};
   return parse_real_list(text, option, split(text).size());
 }
 
@@ -62,8 +63,9 @@ std::vector<factor_solver> parse_solvers(const std::string& text, const std::str
   return solvers;
 }
 
-/// Returns the steps of "KAPPA:TRAJECTORIES,...".
+/// Returns the steps of "KAPPA:TRAJECTORIES,..."; "none" are none.
 std::vector<warm_up_step> parse_warm_up(const std::string& text, const std::string& option) {
+  if (text == "none") return {};
   constexpr int most = 1000;
   std::vector<warm_up_step> steps;
   for (const std::string& word : split(text)) {
@@ -105,12 +107,12 @@ void declare_action(command_line& line, hmc_options& options, raw_options& raw) 
             "kappa times it",
             real_range::not_negative())
       .reported_as("twisted_mass", quarks.twisted_mass, quarks.twisted_mass != 0.0);
-  line.value("--splitting", raw.splitting, "MU,MU,...", parse_reals_of,
+  line.value("--splitting", raw.splitting, "MU,MU,...|none", parse_reals_of,
              "Twisted masses of even sites, ascending, that split the determinant in factors (Hasenbusch); the quarks "
              "stay as they are")
       .shows("none")
       .reported_as("twisted_masses", quarks.twisted_masses, quarks.pairs > 0);
-  line.value("--mass-shifts", raw.mass_shifts, "DM,DM,...", parse_reals_of,
+  line.value("--mass-shifts", raw.mass_shifts, "DM,DM,...|none", parse_reals_of,
              "Split it by heavier quarks of mass m + DM instead, ascending")
       .excludes("--splitting")
       .shows("none")
@@ -173,7 +175,7 @@ void declare_dynamics(command_line& line, hmc_options& options, raw_options& raw
       .reported_as("start", options.start());
   declare_reunitarise(line, options.shared).unreported();
   line.custom(
-          "--warm-up", "KAPPA:TRAJECTORIES,...", "none",
+          "--warm-up", "KAPPA:TRAJECTORIES,...|none", "none",
           [&options](const std::string& text, const std::string& option) {
             options.warm_up = parse_warm_up(text, option);
           },

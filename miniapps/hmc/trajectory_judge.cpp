@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -61,10 +62,10 @@ class judgement {
             molecular_dynamics& state, const kept_trajectory& kept, std::vector<coordinate> sites)
       : run_(run), parts_(parts), action_(action), plan_(plan), state_(state), kept_(kept), sites_(std::move(sites)) {}
 
-  /// \param goes_back  makes the way back of the piece, too
-  void judge_start_and_piece(bool goes_back);
-  /// \param meanwhile  other work of the device, done while the host is busy with the energy
-  void judge_end(const std::function<void()>& meanwhile);
+  /// \param meanwhile  other work of the device, done while the textbook may be busy on the host
+  void judge(const std::function<void()>& meanwhile);
+  /// Judges the heat bath and the piece, but not its way back.
+  void judge_start_and_piece();
   void judge_whole();
 
  private:
@@ -74,6 +75,13 @@ class judgement {
   struct vectors {
     int factor, pair;
     spinor_configuration phi, start;
+  };
+
+  /// The end of the trajectory on the host.
+  struct trajectory_end {
+    gauge_configuration links, momenta;
+    std::vector<spinor_configuration> solutions;  ///< of the systems; get their ghosts when they are judged
+    double change;                                ///< of H, by the device
   };
 
   void add(const std::string& name, double value, double tolerance) {
@@ -107,11 +115,14 @@ class judgement {
   /// sums that the device's solves may switch to exact ones.
   bool works_beside() const { return run_.shared.device == "gpu" && run_.world.size() == 1 && !action_.exact_sums; }
   /// Adds what the textbook found, when it has found it.
-  void take(work_beside& textbook, const std::string& part) {
-    for (const check& found : parts_(part, [&] { return textbook.checks(); })) run_.result.checks.keep_worse(found);
+  void take(work_beside& textbook) {
+    for (const check& found : parts_("heat bath and energy, by the textbook", [&] { return textbook.checks(); }))
+      run_.result.checks.keep_worse(found);
   }
 
+  void begin();
   void get_vectors();
+  trajectory_end get_end();
   std::vector<check> checks_of_heat_bath(const values& momenta);
   std::vector<std::size_t> drawn_operations(const kept_piece& piece) const;
   void judge_piece(bool goes_back);
@@ -119,8 +130,7 @@ class judgement {
   void judge_systems_of_force(int factor, const gauge_configuration& links, const textbook::judged_sites& on,
                               std::vector<spinor_configuration>& x, std::vector<spinor_configuration>& y,
                               worst_of_several& worst);
-  std::vector<check> checks_of_energy(const gauge_configuration& end, const gauge_configuration& momenta,
-                                      std::vector<spinor_configuration>& solutions, double change) const;
+  std::vector<check> checks_of_energy(trajectory_end& end) const;
 
   app_run& run_;
   part_seconds& parts_;
@@ -279,21 +289,18 @@ void judgement::judge_piece(bool goes_back) {
   add("seconds of the drawn trajectory made again, against those of the run", seconds / (of_run + noise), 30.0);
 }
 
-void judgement::judge_start_and_piece(bool goes_back) {
+/// Makes the heat bath of the trajectory again.
+void judgement::begin() {
   parts_("heat bath", [&] {
     state_.set_links(kept_.start);
     run_.world.barrier();
     state_.refresh(kept_.number);
     state_.finish();
   });
-  const values momenta = at_sites(md_matrices::momenta);
-  parts_("vectors of the heat bath", [&] { get_vectors(); });
-  work_beside textbook(works_beside(), [&] { return checks_of_heat_bath(momenta); });
-  judge_piece(goes_back);
-  take(textbook, "heat bath, by the textbook");
 }
 
-void judgement::judge_end(const std::function<void()>& meanwhile) {
+/// Gets the end of the trajectory for the textbook, and judges what needs no textbook.
+judgement::trajectory_end judgement::get_end() {
   state_.put_back(*kept_.end);
   const energy_change change = parts_("energy of the end", [&] { return state_.change_of_energy(); });
   const double scale = static_cast<double>(run_.geometry.global_volume());
@@ -301,49 +308,70 @@ void judgement::judge_end(const std::function<void()>& meanwhile) {
   const double of_solutions = kept_.renewals > 0 ? action_.action_tolerance * scale : 0.0;
   add("dH of the drawn trajectory, made again", std::abs(change.total() - kept_.dh),
       1e3 * roundoff * scale + 1e-9 + of_solutions);
-  gauge_configuration end = parts_("links of the end", [&] { return state_.links(); });
-  exchange_ghosts(end, run_.world);  // the device's ghosts may be stale
+  trajectory_end end = parts_("fields of the end", [&] {
+    trajectory_end fields{state_.links(), state_.momenta(), {}, change.total()};
+    for (const vectors& v : vectors_) fields.solutions.push_back(vector(v.factor, factor_vectors::end, v.pair));
+    return fields;
+  });
+  exchange_ghosts(end.links, run_.world);  // the device's ghosts may be stale
   if (kept_.accepted)
     add("links of the drawn trajectory, made again",
-        std::abs(cpu::measure_plaquettes(end, run_.world).average - kept_.plaquette), 1e-12);
+        std::abs(cpu::measure_plaquettes(end.links, run_.world).average - kept_.plaquette), 1e-12);
   else
     add("links of the drawn trajectory were put back", *kept_.distance_after_rejection, 0.0);
-  std::vector<spinor_configuration> solutions;
-  const gauge_configuration momenta = parts_("momenta and vectors of the end", [&] {
-    for (const vectors& v : vectors_) solutions.push_back(vector(v.factor, factor_vectors::end, v.pair));
-    return state_.momenta();
-  });
-  work_beside textbook(works_beside(), [&] { return checks_of_energy(end, momenta, solutions, change.total()); });
-  parts_("forces", [&] { judge_forces(end); });
-  meanwhile();
-  take(textbook, "energy, by the textbook");
+  return end;
 }
 
-/// \param solutions  of the systems of the end; returns with their ghosts
-/// \param change     of H, by the device
-std::vector<check> judgement::checks_of_energy(const gauge_configuration& end, const gauge_configuration& momenta,
-                                               std::vector<spinor_configuration>& solutions, double change) const {
+void judgement::judge_start_and_piece() {
+  begin();
+  const values momenta = at_sites(md_matrices::momenta);
+  parts_("vectors of the heat bath", [&] { get_vectors(); });
+  work_beside textbook(works_beside(), [&] { return checks_of_heat_bath(momenta); });
+  judge_piece(false);
+  take(textbook);
+}
+
+void judgement::judge(const std::function<void()>& meanwhile) {
+  begin();
+  const values momenta = at_sites(md_matrices::momenta);
+  parts_("vectors of the heat bath", [&] { get_vectors(); });
+  trajectory_end end = get_end();
+  work_beside textbook(works_beside(), [&] {
+    std::vector<check> checks = checks_of_heat_bath(momenta);
+    std::ranges::copy(checks_of_energy(end), std::back_inserter(checks));
+    return checks;
+  });
+  // A piece at the start follows the heat bath. The solves of the end may have renewed a hierarchy.
+  if (kept_.piece.first == 0 || action_.has_multigrid()) begin();
+  judge_piece(true);
+  meanwhile();
+  take(textbook);
+  state_.put_back(*kept_.end);
+  parts_("forces", [&] { judge_forces(end.links); });
+}
+
+std::vector<check> judgement::checks_of_energy(trajectory_end& end) const {
   std::vector<check> checks;
-  double total = textbook::kinetic_change(momenta, action_.seed, kept_.number, run_.world) +
-                 textbook::gauge_action_change(end, kept_.start, action_.gauge, run_.world);
+  double total = textbook::kinetic_change(end.momenta, action_.seed, kept_.number, run_.world) +
+                 textbook::gauge_action_change(end.links, kept_.start, action_.gauge, run_.world);
   double numbers = dimensions * (8.0 + 6.0 * action_.gauge.beta);  // of H, a site
   if (action_.quarks) {
     numbers += 12.0 * quarks().factors() * quarks().pairs;
     if (action_.has_determinant())
-      total -= 2.0 * quarks().pairs * textbook::log_determinant_change(end, kept_.start, quarks(), run_.world);
-    const textbook::judged_sites on(end, sites_, quarks().action.has_clover());
+      total -= 2.0 * quarks().pairs * textbook::log_determinant_change(end.links, kept_.start, quarks(), run_.world);
+    const textbook::judged_sites on(end.links, sites_, quarks().action.has_clover());
     worst_of_several worst;
     std::optional<spinor_configuration> held;
     for (std::size_t n = 0; n < vectors_.size(); ++n) {
       const vectors& v = vectors_[n];
-      worst.add(residual(solutions[n], source_of(v.phi, v.factor, end, held), on, v.factor, false),
+      worst.add(residual(end.solutions[n], source_of(v.phi, v.factor, end.links, held), on, v.factor, false),
                 10.0 * action_.action_tolerance);
-      total += textbook::factor_action_change(solutions[n], v.start, v.phi, quarks().is_last(v.factor), run_.world);
+      total += textbook::factor_action_change(end.solutions[n], v.start, v.phi, quarks().is_last(v.factor), run_.world);
     }
     checks.push_back({"systems of the end, by the textbook", worst.value, worst.tolerance});
   }
   const double sites = static_cast<double>(run_.geometry.global_volume());
-  checks.push_back({"dH of the drawn trajectory, by the textbook", std::abs(total - change),
+  checks.push_back({"dH of the drawn trajectory, by the textbook", std::abs(total - end.change),
                     1e3 * roundoff * numbers * sites + 1e-9});
   return checks;
 }
@@ -524,9 +552,8 @@ void trajectory_judge::judge(molecular_dynamics& state, const std::function<void
     run_.note_draw("sites", seed);
     const stopwatch watch;
     judgement now(run_, parts_, options_.action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
-    now.judge_start_and_piece(true);
     double of_companion = 0.0;
-    now.judge_end([&] {
+    now.judge([&] {
       if (!judged_.empty()) return;
       const stopwatch inner;
       companion();
@@ -555,7 +582,7 @@ void trajectory_judge::judge_warm_up(molecular_dynamics& state, const hybrid_act
   part_seconds all_are_one;
   parts_("the warm-up", [&] {
     judgement now(run_, all_are_one, action, options_.plan, state, kept, drawn_sites(run_.geometry, seed));
-    now.judge_start_and_piece(false);
+    now.judge_start_and_piece();
   });
 }
 

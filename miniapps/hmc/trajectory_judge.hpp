@@ -68,8 +68,8 @@ class trajectory_judge {
   void offer(const molecular_dynamics& state, std::uint64_t number, const trajectory_record& record);
   /// Judges kept trajectories and adds the checks, each with the value of the worst one. The first is always judged,
   /// more within their share of the time. Adds a check that fails if no trajectory was offered. Collective.
-  /// \param companion  checks on another lattice. They are made once, while the host is busy with the energy of the
-  ///                   first trajectory if the device is a GPU and there is one rank.
+  /// \param companion  checks on another lattice. They are made once: with the first trajectory, while the textbook
+  ///                   computes on the host if the device is a GPU and there is one rank.
   void judge(molecular_dynamics& state, const std::function<void()>& companion);
   /// Judges the heat bath and a piece of one trajectory of a warm-up, by the checks of the same names. Collective.
   /// \param state   has the action

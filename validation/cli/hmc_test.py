@@ -278,6 +278,15 @@ class Refusals(HmcTest):
                                 (["--save-every", "2"], "--output")):
             self.assertIn(text, self.refused("--lattice", "4x4x4x4", *arguments), arguments)
 
+    def test_none_overrules_a_class(self):
+        plain = run("--size", "nano", "--dryrun")
+        self.assertIn("warm-up ", plain.out)
+        heavy = ["--splitting", "none", "--integrator", "omelyan:2(light,det,gauge)"]
+        other = run("--size", "nano", "--dryrun", "--warm-up", "none", *heavy)
+        self.assertEqual(other.status, 0, other.err)
+        self.assertNotIn("warm-up ", other.out)
+        self.assertIn("factors at mu = 0\n", other.out)
+
     def test_steps_that_are_too_long(self):
         long_steps = [*replaced(LINKS, "--integrator", "leapfrog:2(gauge)"), "--trajectories", 1]
         self.assertIn("take 'leapfrog:4(gauge)'", self.refused(*long_steps))
