@@ -21,21 +21,19 @@ void require_same_geometry(const gauge_configuration& momenta, const gauge_confi
   require_same_lattice(momenta.get_context().geometry(), links.get_context().geometry(), "matrices", "links on ");
 }
 
-/// One link of direction mu.
 struct add_plaquette_force {
   gauge_momenta::pointer momenta;
   ghosted_links links;
   site_order order;
   site_tiles tiles;
-  int mu;
-  plane_weights weight;
+  plane_weights weights[dimensions];
   double factor;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int mu) const {
     const site_coordinate local = tiles.site(n);
     const int parity = parity_of(local);
     const std::int32_t i = order.index(local);
-    const su3<double> change = factor * plaquette_force(links, links.site(local), mu, weight);
+    const su3<double> change = factor * plaquette_force(links, links.site(local), mu, weights[mu]);
     momenta.store(parity, i, mu, momenta.load(parity, i, mu) + change);
   }
 };
@@ -144,12 +142,16 @@ void add_gauge_force(gauge_momenta& momenta, const gauge_configuration& links, c
   const links_with_ghosts around(links);
   const double factor = -step * action.beta / 6.0;
   if (action.c1 != 0.0) return add_loop_forces(momenta, links, around, action, factor);
-  const site_tiles tiles = site_tiles::of_lattice(ctx.order());
-  for (int mu = 0; mu < dimensions; ++mu)
-    for_each_tiled_site(
-        ctx.queue(), ctx.order(),
-        add_plaquette_force{momenta.sites(), around.sites(), ctx.order(), tiles, mu,
-                            plane_weights(mu, [&](int a, int b) { return action.plaquette_weight(a, b); }), factor});
+  const auto weights = [&](int mu) {
+    return plane_weights(mu, [&](int a, int b) { return action.plaquette_weight(a, b); });
+  };
+  for_each_tiled_link(ctx.queue(), ctx.order(),
+                      add_plaquette_force{momenta.sites(),
+                                          around.sites(),
+                                          ctx.order(),
+                                          site_tiles::of_lattice(ctx.order()),
+                                          {weights(0), weights(1), weights(2), weights(3)},
+                                          factor});
 }
 
 double action_difference(const gauge_configuration& after, const gauge_configuration& before,

@@ -19,18 +19,17 @@ namespace {
 
 std::int64_t sites_of(const context& ctx) { return 2 * static_cast<std::int64_t>(ctx.order().sites); }
 
-/// One link of direction mu after a stage. Exponents are kept from one stage to the next.
+/// One link after a stage. Exponents are kept from one stage to the next.
 struct flow_link {
   gauge_configuration::pointer to, exponents;
   ghosted_links links;
   site_order order;
   site_tiles tiles;
-  int mu;
   double step;
   flow_stage stage;
   bool is_last;
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int mu) const {
     const site_coordinate local = tiles.site(n);
     const int parity = parity_of(local);
     const std::int32_t i = order.index(local);
@@ -63,10 +62,9 @@ void gradient_flow::advance(double step) {
   const site_tiles tiles = site_tiles::of_lattice(ctx.order());
   for (const flow_stage& stage : flow_stages) {
     const links_with_ghosts around(links_);
-    for (int mu = 0; mu < dimensions; ++mu)
-      for_each_tiled_site(ctx.queue(), ctx.order(),
-                          flow_link{next_.sites(), exponents_.sites(), around.sites(), ctx.order(), tiles, mu, step,
-                                    stage, &stage == std::end(flow_stages) - 1});
+    for_each_tiled_link(ctx.queue(), ctx.order(),
+                        flow_link{next_.sites(), exponents_.sites(), around.sites(), ctx.order(), tiles, step, stage,
+                                  &stage == std::end(flow_stages) - 1});
     std::swap(links_, next_);
   }
   time_ += step;

@@ -13,18 +13,19 @@
 namespace plaquette::gpu {
 namespace {
 
-/// One link of direction mu.
+/// One link, if its direction is smeared.
 struct smear_link {
   gauge_configuration::pointer to;
   ghosted_links links;
   site_order order;
   site_tiles tiles;
-  int mu;
-  plane_weights weight;
+  plane_weights weights[dimensions];
+  bool smears[dimensions];
 
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int mu) const {
+    if (!smears[mu]) return;
     const site_coordinate local = tiles.site(n);
-    to.store(parity_of(local), order.index(local), mu, stout_smeared_link(links, links.site(local), mu, weight));
+    to.store(parity_of(local), order.index(local), mu, stout_smeared_link(links, links.site(local), mu, weights[mu]));
   }
 };
 
@@ -36,17 +37,17 @@ gauge_configuration stout_smeared(const gauge_configuration& links, const stout_
   gauge_configuration now = copy_of(links);
   if (smearing.steps == 0) return now;
   gauge_configuration next = copy_of(links);
-  const site_tiles tiles = site_tiles::of_lattice(ctx.order());
+  const auto weights = [&](int mu) { return plane_weights(mu, [&](int a, int b) { return smearing.weight(a, b); }); };
   for (int k = 0; k < smearing.steps; ++k) {
     stop_point();
     const links_with_ghosts around(now);
-    for (int mu = 0; mu < dimensions; ++mu) {
-      if (!smearing.smears(mu)) continue;
-      const smear_link body{next.sites(), around.sites(),
-                            ctx.order(),  tiles,
-                            mu,           plane_weights(mu, [&](int a, int b) { return smearing.weight(a, b); })};
-      for_each_tiled_site(ctx.queue(), ctx.order(), body);
-    }
+    const smear_link body{next.sites(),
+                          around.sites(),
+                          ctx.order(),
+                          site_tiles::of_lattice(ctx.order()),
+                          {weights(0), weights(1), weights(2), weights(3)},
+                          {smearing.smears(0), smearing.smears(1), smearing.smears(2), smearing.smears(3)}};
+    for_each_tiled_link(ctx.queue(), ctx.order(), body);
     std::swap(now, next);
   }
   return now;

@@ -46,4 +46,28 @@ void for_each_tiled_site(const queue& q, const site_order& order, const Body& bo
   for_each_index_of_tiles(q, 2 * static_cast<std::int64_t>(order.sites) / body.tiles.column, body);
 }
 
+/// A body of links, for the directions of a tile in turn.
+template <class Body>
+struct each_direction_of_tiles {
+  static constexpr std::int64_t threads = site_tiles::sites_of_a_tile;
+
+  Body body;
+  std::int64_t sites;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n) const {
+    const std::int64_t block = n / threads, site = block / dimensions * threads + n % threads;
+    if (site < sites) body(site, static_cast<int>(block % dimensions));
+  }
+};
+
+/// Calls body(n, mu) for all sites n of a rank and all directions. The blocks of the four directions of a tile follow
+/// each other: they find its links in the L2 cache.
+template <class Body>
+void for_each_tiled_link(const queue& q, const site_order& order, const Body& body) {
+  const std::int64_t sites = 2 * static_cast<std::int64_t>(order.sites);
+  constexpr std::int64_t threads = each_direction_of_tiles<Body>::threads;
+  for_each_index_of_tiles(q, (sites + threads - 1) / threads * threads * dimensions,
+                          each_direction_of_tiles<Body>{body, sites});
+}
+
 }  // namespace plaquette::gpu
