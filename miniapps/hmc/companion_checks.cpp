@@ -193,11 +193,13 @@ double error_of_operation(molecular_dynamics& state, const md_plan& plan, const 
     for (const int term : terms) {
       state.make_force(term, 0.0);
       const values force = now(md_matrices::force);
+#pragma omp parallel for schedule(static)
       for (std::size_t n = 0; n < to.size(); ++n)
         for (std::size_t mu = 0; mu < dimensions; ++mu) to[n][mu] += step * force[n][mu];
     }
   };
   const auto move = [&](values& links, const values& momenta, double step) {
+#pragma omp parallel for schedule(static)
     for (std::size_t n = 0; n < links.size(); ++n)
       for (std::size_t mu = 0; mu < dimensions; ++mu) links[n][mu] = moved_link(links[n][mu], momenta[n][mu], step);
   };
