@@ -14,8 +14,8 @@
 
 namespace plaquette {
 
-/// Checks that are computed on another thread with a team of its own, or on the caller's when they are asked for. The
-/// end of its life waits for them.
+/// Checks that another thread with a team of its own computes, or the caller's thread in checks(). The end of its life
+/// waits for them.
 class work_beside {
  public:
   /// \param starts_now  on all threads of the caller's teams but one, which drives the device

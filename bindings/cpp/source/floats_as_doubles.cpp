@@ -16,7 +16,7 @@ struct floats_as_doubles::state {
   spinor_layout layout;
   const char* name;
   std::span<float> floats{};                 ///< on a GPU, of an array that is written
-  std::optional<array_on_host<float>> to{};  ///< the same of an array that is not on the GPU of each rank
+  std::optional<array_on_host<float>> to{};  ///< an array to be written that is not on the GPU of each rank
   std::vector<double> on_host{};
   std::shared_ptr<void> on_gpu{};
   std::size_t size = 0;
