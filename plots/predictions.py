@@ -112,9 +112,7 @@ def classes():
             yield f"{card.lower()}/tender/{program}-1.json", program, card, 1, quantity, arguments
 
 
-# The report is of earlier steps.
-HMC = ("--size device --solvers bicgstab-half,cg-half,cg-half --splitting 0.1,0.5 --integrator 'force-gradient:4(light) "
-       "force-gradient:2(middle,heavy,det) force-gradient:2(gauge)'")
+HMC = "--size device --solvers bicgstab-half,cg-half,cg-half"
 
 
 def trajectories():
