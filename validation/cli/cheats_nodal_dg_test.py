@@ -74,7 +74,7 @@ class NodalDgCheats(CommandLineTest):
     def test_a_time_limit_after_the_last_step(self):
         os.environ.update({"PLAQUETTE_CHEAT": "slow-again", "PLAQUETTE_HALF": "0.79"})
         arguments = (*PULSE[:-1], "0.8", "--checkpoint", self.path("check"), "--energy", self.path("energy"))
-        stopped = harness.run(*arguments, *ON_DEVICE, "--time-limit", "1", program=PROGRAM)
+        stopped = harness.run(*arguments, *ON_DEVICE, "--time-limit", "4", program=PROGRAM)
         self.assertEqual(stopped.status, harness.INTERRUPTED, stopped.out + stopped.err)
         self.assertIn("at time 0.8, ", stopped.out)
         self.assertEqual(self.failing_of_honest_run(arguments), [])

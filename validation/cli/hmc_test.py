@@ -441,11 +441,22 @@ class Report(HmcTest):
         self.assertEqual(judged, {"earlier_trajectories": 0, "made": 1, "drawn": [1],
                                   "pieces_of_a_trajectory": 16, "chance_of_each": 1.0})
         self.reports_without_a_check_are_refused(report)
+        self.links_made_again_are_as_near_as_solves_begin_alike(report)
 
     def judged(self, report):
         with open(self.path("judged.json"), "wb") as file:
             file.write(signed(report))
         return validate("--trial", self.path("judged.json"))
+
+    def links_made_again_are_as_near_as_solves_begin_alike(self, report):
+        """With forecasts or multigrid they are off by the residual of forces, without they are not."""
+        checks = [{**check, "tolerance": 1e-6} if check["name"] == "links of the drawn trajectory, made again" else check
+                  for check in report["checks"]]
+        self.assertNotEqual(checks, report["checks"])
+        for changes, expected in (({}, 1), ({"solvers": "multigrid-half,cg-double"}, 0), ({"forecasts": 2}, 0)):
+            parameters = {**report["parameters"], **changes, "force_tolerance": 1e-7, "cg_force_tolerance": 1e-6}
+            status, out = self.judged({**report, "checks": checks, "parameters": parameters})
+            self.assertEqual(status, expected, out)
 
     def reports_without_a_check_are_refused(self, report):
         status, out = self.judged(report)
