@@ -262,6 +262,7 @@ ROWS = [
      lambda r: of_chain("cg_force", 40)(r) if count(r, "forecasts") > 0 else 1e-10),
     ("hmc", (1, 6), r"dH of the drawn trajectory, made again", has_trajectories, of_volume),
     ("hmc", (1, 6), r"links of the drawn trajectory(, made again| were put back)", has_trajectories, of_links_made_again),
+    ("hmc", (1, 6), r"links of the drawn trajectory were put back", lambda _: False, 1e-12),
     ("hmc", (1, 6), r"seconds of the drawn trajectory made again, against those of the run", has_trajectories, 30.0),
     ("hmc", (1, 6), r"systems of the last force, by the textbook", of_trajectory_with_quarks, of_chain("cg_force", 40)),
     ("hmc", (1, 6), r"systems of the end, by the textbook", of_trajectory_with_quarks, of_chain("action", 40)),

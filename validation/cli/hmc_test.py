@@ -457,6 +457,9 @@ class Report(HmcTest):
             parameters = {**report["parameters"], **changes, "force_tolerance": 1e-7, "cg_force_tolerance": 1e-6}
             status, out = self.judged({**report, "checks": checks, "parameters": parameters})
             self.assertEqual(status, expected, out)
+            put_back = [{**check, "name": check["name"].replace(", made again", " were put back")} for check in checks]
+            status, out = self.judged({**report, "checks": put_back, "parameters": parameters})
+            self.assertIn("were put back': tolerance 1e-06", out)
 
     def reports_without_a_check_are_refused(self, report):
         status, out = self.judged(report)
