@@ -12,9 +12,10 @@
 #include "cpu_ref/gauge/bent_links.hpp"
 #include "cpu_ref/gauge/link_reader.hpp"
 
-// std::fma is an instruction, where the machine has it, and else a call; the bits are the same.
+// std::fma is an instruction if the machine has it, and else a call; the bits are the same. (A clone for
+// "arch=haswell" would be taken by processors of that name alone.)
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define PLAQUETTE_FMA_WHERE_POSSIBLE __attribute__((target_clones("arch=haswell", "default"), flatten))
+#define PLAQUETTE_FMA_WHERE_POSSIBLE __attribute__((target_clones("fma", "default"), flatten))
 #else
 #define PLAQUETTE_FMA_WHERE_POSSIBLE
 #endif
