@@ -37,20 +37,25 @@ void draw_states(const wave_run& run, std::uint64_t drawn, std::vector<double>& 
   }
 }
 
+std::int64_t steps_in(double seconds, double of_stage, std::int64_t fewest) {
+  constexpr double most = 1 << 20;
+  return std::max(fewest, static_cast<std::int64_t>(std::min(most, std::ceil(seconds / (lserk4::stages * of_stage)))));
+}
+
 }  // namespace
 
 speed_trial try_speed(const wave_run& run, double of_stage, double begin) {
   // A trial is short, so that other programs on the same cores do not disturb all of them. It is long enough to make
-  // the time of its start and of the energy at its end small. The best one counts; if it is slow, trials go on for a
-  // while, every second one of a single step. If threads and ranks share cores with other programs, all of them run at
-  // the same time for moments only: such trials differ, and go on for longer.
+  // the time of its start and of the energy at its end small; only the first one is shorter. The best one counts; if it
+  // is slow, trials go on for a while, every second one of a single step. If threads and ranks share cores with other
+  // programs, all of them run at the same time for moments only: such trials differ, and go on for longer.
   constexpr double seconds_of_trial = 0.001, enough = 1.2, most_seconds = 6.0;
   constexpr double most_seconds_if_disturbed = 30.0, disturbed = 1.2;  // median of long trials, over the best
+  constexpr double far_from_the_figure = 4.0;
   constexpr int fewest = 3;
   constexpr std::int64_t fewest_steps = 4;
   dg_solver& solver = *run.solver;
-  const auto wanted = static_cast<std::int64_t>(std::ceil(seconds_of_trial / (lserk4::stages * of_stage)));
-  const std::int64_t longest = std::clamp<std::int64_t>(wanted, fewest_steps, 1 << 20);
+  std::int64_t longest = fewest_steps;
   const stopwatch all;
   speed_trial found;
   const std::unique_ptr<dg_snapshot> kept_end = solver.new_snapshot(run.domain);
@@ -80,6 +85,8 @@ speed_trial try_speed(const wave_run& run, double of_stage, double begin) {
     const double a_stage = seconds / static_cast<double>(steps * lserk4::stages);
     best = std::min(best, a_stage);
     if (steps == longest) of_long_trials.push_back(a_stage);
+    // A figure that steps had no part in must not make trials of hours.
+    longest = steps_in(seconds_of_trial, std::max(of_stage, best / far_from_the_figure), fewest_steps);
 
     const double end = solver.time();
     solver.save(*kept_end);
