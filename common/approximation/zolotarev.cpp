@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -34,8 +35,8 @@ double zolotarev_function::operator()(double x) const {
 
 zolotarev_function zolotarev_of_poles(int poles, double lowest, double highest) {
   if (!(lowest > 0.0 && highest > lowest))
-    throw input_error("zolotarev: expected an interval 0 < lowest < highest, found [" + std::to_string(lowest) + ", " +
-                      std::to_string(highest) + "]");
+    throw input_error("zolotarev: expected an interval 0 < lowest < highest, found [" + number_text(lowest) + ", " +
+                      number_text(highest) + "]");
   if (poles < 1 || poles > 100) throw input_error("zolotarev: expected 1 to 100 poles, found " + std::to_string(poles));
   const real e = static_cast<real>(lowest) / highest;
   const real modulus = std::sqrt((1 - e) * (1 + e));
@@ -82,7 +83,7 @@ zolotarev_function zolotarev_of_error(double delta, double lowest, double highes
     if (f.delta <= delta) return f;
   }
   throw input_error("zolotarev: no function of 60 poles or fewer has an error of " + std::to_string(delta) + " on [" +
-                    std::to_string(lowest) + ", " + std::to_string(highest) + "]");
+                    number_text(lowest) + ", " + number_text(highest) + "]");
 }
 
 }  // namespace plaquette

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/number_text.hpp"
 #include "common/stop_point.hpp"
 
 namespace plaquette {
@@ -37,7 +38,7 @@ inline flow_measurement measurement_of(double energy, double charge, std::int64_
 /// Throws input_error unless the step is a finite positive number.
 inline void require_usable_flow_step(double step) {
   if (!(step > 0.0 && std::isfinite(step)))
-    throw input_error("gradient flow: expected a finite positive step, found " + std::to_string(step));
+    throw input_error("gradient flow: expected a finite positive step, found " + number_text(step));
 }
 
 /// Returns the steps from a time to `last`, the last of which may be shorter. Throws input_error for times that make no
@@ -46,9 +47,9 @@ inline int flow_steps(double from, double last, double step) {
   constexpr double most_steps = 1e6;
   const double steps = std::ceil((last - from) / step * (1.0 - 1e-12));
   if (!(last >= from && step > 0.0 && std::isfinite(step) && steps <= most_steps))
-    throw input_error("gradient flow: expected a time from " + std::to_string(from) +
-                      " and a positive step, at most a million steps, found time " + std::to_string(last) +
-                      " and step " + std::to_string(step));
+    throw input_error("gradient flow: expected a time from " + number_text(from) +
+                      " and a positive step, at most a million steps, found time " + number_text(last) + " and step " +
+                      number_text(step));
   return static_cast<int>(steps);
 }
 

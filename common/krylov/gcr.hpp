@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/krylov/convergence_watch.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -70,7 +71,7 @@ solve_report gcr(const A& a, Field& x, const Field& b, const stopping_rule& rule
 template <field_batch Field, linear_operator<Field> A>
 solve_report minimal_residual(const A& a, Field& x, const Field& b, const stopping_rule& rule, double relaxation) {
   if (!(relaxation > 0.0 && relaxation < 2.0))
-    throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(relaxation));
+    throw input_error("mr: the relaxation factor must be between 0 and 2, found " + number_text(relaxation));
   convergence_watch<Field> watch("mr", x, b, rule);
   const auto op = watch.counted(a);
   Field y = like(b), r = like(b);

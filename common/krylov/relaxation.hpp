@@ -21,6 +21,7 @@
 #include "common/krylov/batch.hpp"
 #include "common/krylov/few_fields.hpp"
 #include "common/krylov/precision.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -87,7 +88,7 @@ class mr_steps {
       : count_(count), omega_(shape, omega), ar_(like(shape)), between_(std::move(between)) {
     if (count < 0) throw input_error("mr: the number of steps must not be negative, found " + std::to_string(count));
     if (!(omega > 0.0 && omega < 2.0))
-      throw input_error("mr: the relaxation factor must be between 0 and 2, found " + std::to_string(omega));
+      throw input_error("mr: the relaxation factor must be between 0 and 2, found " + number_text(omega));
   }
   Field& scratch() { return ar_; }
 

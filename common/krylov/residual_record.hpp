@@ -17,6 +17,7 @@
 #include "common/krylov/batch.hpp"
 #include "common/krylov/judge.hpp"
 #include "common/krylov/solve_report.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -187,7 +188,7 @@ class residual_record {
              std::to_string(rule_.column_tolerances.size()));
     for (int n = 0; n < std::ssize(columns_); ++n)
       if (!(rule_.tolerance_of(n) >= 0.0))
-        refuse("the tolerance must be a number not below 0, found " + std::to_string(rule_.tolerance_of(n)));
+        refuse("the tolerance must be a number not below 0, found " + number_text(rule_.tolerance_of(n)));
   }
 
   template <field_batch Field>

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -23,10 +24,9 @@ struct gauge_action {
 /// Throws input_error for an action that has no updates.
 inline void require_usable(const gauge_action& action) {
   if (!(action.beta >= 0.0 && std::isfinite(action.beta)))
-    throw input_error("beta must be a finite number that is not negative, found " + std::to_string(action.beta));
+    throw input_error("beta must be a finite number that is not negative, found " + number_text(action.beta));
   if (!(action.anisotropy > 0.0 && std::isfinite(action.anisotropy)))
-    throw input_error("the gauge anisotropy must be a finite positive number, found " +
-                      std::to_string(action.anisotropy));
+    throw input_error("the gauge anisotropy must be a finite positive number, found " + number_text(action.anisotropy));
 }
 
 /// A combined sweep: a number of heat baths, then a number of over-relaxations.

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "common/error.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -30,14 +30,10 @@ inline void require_usable(const gauge_fixing_rule& rule) {
   if (rule.tolerance > 0.0 && std::isfinite(rule.tolerance) && rule.sweep_limit >= 0 && rule.overrelaxation >= 1.0 &&
       rule.overrelaxation < 2.0)
     return;
-  const auto text_of = [](double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return std::string(text);
-  };
   throw input_error(
       "gauge fixing: expected a tolerance above 0, sweeps from 0 and an overrelaxation from 1 to below 2, found " +
-      text_of(rule.tolerance) + ", " + std::to_string(rule.sweep_limit) + " and " + text_of(rule.overrelaxation));
+      number_text(rule.tolerance) + ", " + std::to_string(rule.sweep_limit) + " and " +
+      number_text(rule.overrelaxation));
 }
 
 /// How far links are from a gauge. With A_mu = (U_mu - U_mu^+) / (2i) without its trace, and Delta(x) = sum_mu

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -34,7 +35,7 @@ inline void require_usable_blocking(const char* name, int steps, std::initialize
     throw input_error(std::string(name) + " smearing: expected steps of 0 or more, found " + std::to_string(steps));
   for (const double weight : weights)
     if (!(weight >= 0.0 && weight <= 1.0))
-      throw input_error(std::string(name) + " smearing: expected weights from 0 to 1, found " + std::to_string(weight));
+      throw input_error(std::string(name) + " smearing: expected weights from 0 to 1, found " + number_text(weight));
 }
 
 }  // namespace detail

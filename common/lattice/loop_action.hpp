@@ -8,6 +8,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/gauge_action.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -29,10 +30,10 @@ struct loop_action {
 inline void require_usable(const loop_action& action) {
   require_usable(gauge_action{action.beta, action.anisotropy});
   if (!std::isfinite(action.c1))
-    throw input_error("the weight c1 of rectangles must be a finite number, found " + std::to_string(action.c1));
+    throw input_error("the weight c1 of rectangles must be a finite number, found " + number_text(action.c1));
   if (action.c1 != 0.0 && action.anisotropy != 1.0)
     throw input_error("an action with rectangles must be isotropic, found the anisotropy " +
-                      std::to_string(action.anisotropy));
+                      number_text(action.anisotropy));
 }
 
 }  // namespace plaquette

@@ -8,6 +8,7 @@
 
 #include "common/error.hpp"
 #include "common/lattice/extents.hpp"
+#include "common/number_text.hpp"
 
 namespace plaquette {
 
@@ -28,7 +29,7 @@ inline void require_usable(const stout_smearing& smearing) {
   if (smearing.steps < 0)
     throw input_error("stout smearing: expected steps of 0 or more, found " + std::to_string(smearing.steps));
   if (!(std::isfinite(smearing.rho) && smearing.rho >= 0.0))
-    throw input_error("stout smearing: expected a finite rho of 0 or more, found " + std::to_string(smearing.rho));
+    throw input_error("stout smearing: expected a finite rho of 0 or more, found " + number_text(smearing.rho));
 }
 
 }  // namespace plaquette

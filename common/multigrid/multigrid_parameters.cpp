@@ -76,8 +76,9 @@ multigrid_parameters default_multigrid_parameters(const extents& global, const e
     parameters.coarsenings.push_back(c);
   }
   if (parameters.coarsenings.empty())
-    throw input_error("multigrid: lattice " + to_string(global) +
-                      " has no coarser one by default on this process grid: --aggregates names one");
+    throw input_error(
+        "multigrid: lattice " + to_string(global) +
+        " has no coarser one by default on this process grid: give its aggregates, or take another solver");
   return parameters;
 }
 
