@@ -18,6 +18,7 @@
 
 #include "bindings/cpp/source/floats_as_doubles.hpp"
 #include "bindings/cpp/source/process.hpp"
+#include "common/number_text.hpp"
 #include "plaquette/plaquette.hpp"
 #include "plaquette/waves.hpp"
 
@@ -767,10 +768,10 @@ int plaquette_mass_of_kappa(double kappa, double anisotropy, double nu, double* 
   return answer([&] {
     there(mass, "mass");
     if (!(std::isfinite(kappa) && kappa != 0.0))
-      refuse("kappa: expected a number other than 0, found " + std::to_string(kappa));
+      refuse("kappa: expected a finite number other than 0, found " + plaquette::number_text(kappa));
     if (!(std::isfinite(anisotropy) && anisotropy > 0.0 && std::isfinite(nu)))
-      refuse("kappa: expected an anisotropy above 0 and a finite nu, found " + std::to_string(anisotropy) + " and " +
-             std::to_string(nu));
+      refuse("kappa: expected an anisotropy above 0 and a finite nu, found " + plaquette::number_text(anisotropy) +
+             " and " + plaquette::number_text(nu));
     *mass = api::action::mass_of_kappa(kappa, anisotropy, nu);
     return api::code::success;
   });

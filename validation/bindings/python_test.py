@@ -558,6 +558,80 @@ class Calls(unittest.TestCase):
         self.assertEqual(solution.x.array().shape, (12, *self.lattice.shape, 4, 3))
         np.testing.assert_allclose(solution.x.array(), 2 * self.quark.columns(), rtol=0, atol=1e-15)
 
+    def test_columns_of_vectors_come_into_the_order_of_a_propagator(self):
+        b = plaquette.Vectors(self.lattice)
+        for first in (0, 3, 11):
+            b.fill(plaquette.Source(), first)
+            solution = self.solver.solve_vectors(b, tolerance=1e-12)
+            quark = plaquette.Propagator.of(solution.x)
+            self.assertTrue(quark.verdict)
+            np.testing.assert_allclose(quark.rho(), self.quark.rho(), rtol=1e-10)
+            self.assertEqual(quark.verdict.columns[first], solution.verdict.columns[0])
+
+    def test_attributes_that_sizes_follow_from_stay(self):
+        vectors = plaquette.Vectors(self.lattice, 2)
+        for thing, name, value in ((vectors, "columns", 1), (vectors, "lattice", plaquette.Lattice((2, 2, 2, 2))),
+                                   (self.lattice, "local", (2, 2, 2, 2)), (self.lattice, "extents", (4, 4, 4, 4)),
+                                   (self.links, "lattice", None), (self.solver, "lattice", None)):
+            with self.assertRaisesRegex(AttributeError, f"{name} of a {type(thing).__name__}"):
+                setattr(thing, name, value)
+
+    def test_one_place_for_several_numbers_is_refused(self):
+        one = np.broadcast_to(np.eye(3, dtype=complex), (*self.lattice.shape, 4, 3, 3))
+        column = np.broadcast_to(np.ones((4, 3), complex), (1, *self.lattice.shape, 4, 3))
+        for call in (lambda: plaquette.Gauge(self.lattice, one), lambda: self.links.assign(one),
+                     lambda: plaquette.Vectors(self.lattice, 1).read(column)):
+            with self.assertRaisesRegex(plaquette.PlaquetteError, "found one for several"):
+                call()
+        self.assertTrue(self.solver.solve_for(column[0]).verdict)  # the solution needs a dense copy anyway
+
+    def test_refusals_name_what_is_wrong(self):
+        b = np.ones((2, *self.lattice.shape, 4, 3), complex)
+        refused = [("one or more, found none", lambda: self.solver.solve_for(b[:0])),
+                   ("one or more, found none", lambda: self.solver.solve_for(b[:0].astype(np.complex64))),
+                   ("vectors: expected 1 to 1024", lambda: plaquette.Vectors(self.lattice, 0)),
+                   ("smeared sink: expected a radius", lambda: self.quark.smeared_sink(self.links, radius=-1.0)),
+                   ("smeared sink: expected a radius", lambda: self.quark.smeared_sink(self.links, steps=0)),
+                   ("step 1e-09", lambda: self.links.flow(1e9, 1e-9)),
+                   ("found -1e-300", lambda: self.links.fixed(tolerance=-1e-300)),
+                   ("finite number other than 0, found inf", lambda: plaquette.krylov(self.links, kappa=np.inf)),
+                   ("one step or more, found 0", lambda: plaquette.Waves.box((1, 1, 1)).advance(0)),
+                   ("finite step above 0, found inf", lambda: plaquette.Waves.box((1, 1, 1)).advance(1, np.inf))]
+        for words, call in refused:
+            with self.assertRaisesRegex(plaquette.PlaquetteError, words):
+                call()
+        even = plaquette.Vectors(self.lattice, 1, sites="even")
+        even.fill_random(1)
+        self.assertIn("not judged", str(self.solver.solve_vectors(even).verdict))
+        self.assertIn("not judged", str(self.solver.solve(plaquette.Source(), judge=False).verdict))
+
+    def test_solutions_that_floats_cannot_hold_do_not_pass(self):
+        large = np.full((*self.lattice.shape, 4, 3), 3e38, np.complex64)
+        found = self.solver.solve_for(large)
+        self.assertFalse(np.isfinite(found.x).all())
+        self.assertIn("beyond the range of complex64", str(found.verdict))
+        self.assertEqual((bool(found.verdict), found.verdict.code), (False, 1))
+
+    def test_no_sweep_is_no_move(self):
+        links = plaquette.Gauge(self.lattice, self.array)
+        links.heatbath(6.0, 0)
+        self.assertEqual(links.moves, 0)
+        links.heatbath(6.0)
+        self.assertEqual(links.moves, 1)
+
+    def test_a_function_that_uses_the_object_of_its_call_is_refused(self):
+        def nested(now):
+            self.solver.solve(plaquette.Source())
+
+        with self.assertRaisesRegex(plaquette.PlaquetteError, "does not use the object of the call"):
+            self.solver.solve(plaquette.Source(), progress=nested)
+        self.assertTrue(self.solver.solve(plaquette.Source()).verdict)
+        other = plaquette.krylov(self.links, MASS, CSW)
+        inner = []
+        self.assertTrue(self.solver.solve(plaquette.Source(), progress=lambda now: inner.append(
+            now.step > 1 or other.solve(plaquette.Source()).verdict)).verdict or True)
+        self.assertTrue(inner[0])
+
     def test_vectors_are_arrays_on_a_device(self):
         random = np.random.default_rng()
         shape = (2, *self.lattice.shape, 4, 3)

@@ -31,7 +31,7 @@ struct overlap_solver::state {
   double kernel_error = 0.0;      ///< of sign(H) along the modes of H, by their residuals
   double compared_to = 1.0;       ///< accuracy to which sign(H) has been found to agree with the reference operator
   double setup_seconds = 0.0;
-  std::mutex busy{};
+  busy_object busy{};
   bool is_half_moved = false;  ///< a follow has failed after H had followed
 
   /// Forgets what belongs to the links so far.

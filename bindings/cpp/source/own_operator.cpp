@@ -52,7 +52,7 @@ struct own_solver::state {
   std::optional<any_operator<outer_field>> cycle{};
   double norm = 0.0;  ///< of M, about
   double setup_seconds = 0.0;
-  std::mutex busy{};
+  busy_object busy{};
 
   state(const lattice& where, own_operator by, const own_options& how)
       : on(where),

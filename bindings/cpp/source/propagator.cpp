@@ -10,6 +10,7 @@
 #include "common/algebra/gamma.hpp"
 #include "common/algebra/largest.hpp"
 #include "common/io/spinor_file.hpp"
+#include "common/number_text.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
 #include "cpu_ref/observables/baryons.hpp"
 #include "cpu_ref/observables/correlators.hpp"
@@ -187,6 +188,10 @@ std::vector<std::complex<double>> propagator::from_source(std::vector<std::compl
 propagator propagator::smeared_sink(const gauge_field& links, double radius, int steps) const {
   return guarded(state_->on, [&] {
     require_same_lattice(state_->on, links.on(), "smeared sink");
+    if (!(radius >= 0.0 && std::isfinite(radius)) || steps < 1)
+      throw error(code::unusable_input,
+                  "smeared sink: expected a radius that is not negative and at least one step, found " +
+                      number_text(radius) + " and " + std::to_string(steps));
     std::vector<spinor_configuration> smeared;
     for (const spinor_configuration& column : state_->columns())
       smeared.push_back(cpu::gaussian_smeared(column, *links.get()->on_host(), radius, steps, state_->on.get()->comm));

@@ -15,6 +15,7 @@
 #include "common/algebra/largest.hpp"
 #include "common/krylov/precision.hpp"
 #include "common/multigrid/multigrid_parameters.hpp"
+#include "common/number_text.hpp"
 #include "common/solvers/residual_tolerance.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
@@ -115,15 +116,16 @@ class batches_of final : public batch_solver {
 
 }  // namespace
 
-void require_columns(int columns) {
+void require_columns(int columns, const char* what) {
   if (columns < 1 || columns > most_columns)
-    throw error(code::unusable_input, "solver: expected 1 to 1024 columns, found " + std::to_string(columns));
+    throw error(code::unusable_input,
+                std::string(what) + ": expected 1 to 1024 columns, found " + std::to_string(columns));
 }
 
 void require_rule(const rule& wanted) {
   if (!(wanted.tolerance > 0.0 && wanted.tolerance < 1.0))
     throw error(code::unusable_input,
-                "solver: expected a tolerance between 0 and 1, found " + std::to_string(wanted.tolerance));
+                "solver: expected a tolerance between 0 and 1, found " + number_text(wanted.tolerance));
   if (wanted.iteration_limit < 1)
     throw error(code::unusable_input,
                 "solver: expected at least 1 iteration, found " + std::to_string(wanted.iteration_limit));
@@ -138,7 +140,7 @@ struct solver::state {
   std::shared_ptr<const plaquette::library> library{};
   double setup_seconds = 0.0;
   std::unique_ptr<batch_solver> batches{};
-  std::mutex busy{};
+  busy_object busy{};
 
   ~state() {
     const auto turn = turn_on(links.on(), where);
@@ -237,7 +239,8 @@ struct solver::state {
     }
     solved.report.judging_seconds = judging.seconds();
     stops_of_call::keep_results();
-    if (!system.dagger && b.options.sites == site_set::all) x.report = solved.report, x.from = b.from;
+    if (!system.dagger && b.options.sites == site_set::all)
+      x.report = solved.report, x.from = b.from, x.first = b.first;
     return std::move(solved.report);
   }
   static void rotate_by_gamma_5(fields& columns) {
@@ -557,7 +560,7 @@ struct dirac_operator::state {
   fermion_action quarks;
   std::shared_ptr<const plaquette::library> library;
   std::array<std::unique_ptr<vector_operator>, 3> of_vectors{};  ///< of each precision, made at the first use
-  std::mutex busy{};
+  busy_object busy{};
   bool is_half_moved = false;  ///< a follow has failed after some of these had followed
 
   void require_current() const {

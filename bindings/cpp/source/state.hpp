@@ -4,8 +4,8 @@
 #pragma once
 
 #include <omp.h>
-
 #include <array>
+#include <atomic>
 #include <complex>
 #include <cstdint>
 #include <exception>
@@ -17,6 +17,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -73,6 +74,28 @@ void require_any_sums(const lattice& on, const char* what);
 /// Keeps calls of other threads off a device for as long as it lives. In a turn there may be another one: the last
 /// handle of an object of a device may go in any call.
 using device_turn = std::unique_lock<std::recursive_mutex>;
+
+/// Lets one call at a time work on an object. A function of the caller that uses the object of the call that asks it
+/// would wait for ever: lock() throws error(unusable_input) then.
+class busy_object {
+ public:
+  void lock() {
+    if (user_ == std::this_thread::get_id())
+      throw error(
+          code::unusable_input,
+          "a stop function or progress function: expected that it does not use the object of the call that asks it");
+    mutex_.lock();
+    user_ = std::this_thread::get_id();
+  }
+  void unlock() {
+    user_ = std::thread::id();
+    mutex_.unlock();
+  }
+
+ private:
+  std::mutex mutex_{};
+  std::atomic<std::thread::id> user_{};
+};
 
 struct lattice::state {
   communicator comm;
@@ -278,7 +301,7 @@ fermion_action inner(const action& quarks);
 /// Throws error(unusable_input) for a name of a file that is empty, or that its user would find cut at a zero.
 void require_name(const std::string& file);
 /// Throws error(unusable_input) for a number of right-hand sides that makes no sense.
-void require_columns(int columns);
+void require_columns(int columns, const char* what = "solver");
 /// Throws error(unusable_input) for a tolerance or a limit that makes no sense.
 void require_rule(const rule& wanted);
 

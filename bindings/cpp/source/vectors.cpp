@@ -68,7 +68,7 @@ device_turn turn_on_vectors(const lattice& on, device which) {
 }
 
 vectors::state::state(const lattice& on_, const vectors_options& options_) : on(on_), options(options_) {
-  require_columns(options.columns);
+  require_columns(options.columns, "vectors");
   if (options.device == device::gpu) require_any_sums(on, "vectors on a GPU");
   const vectors_shape shape{
       .columns = options.columns, .sites = inner(options.sites), .numbers = v1::inner(options.precision)};
@@ -108,6 +108,7 @@ vectors vectors::copied() const {
     made->numbers->copy(*state_->numbers);
     made->report = state_->report;
     made->from = state_->from;
+    made->first = state_->first;
     return vectors(std::move(made));
   });
 }
@@ -153,6 +154,7 @@ void vectors::fill(const source& from, int first) {
                   "vectors: expected a first component from 0 to 11, found " + std::to_string(first));
     v1::fill(state_->change(), from, first, state_->on, *state_->library);
     state_->from = from;
+    state_->first = first;
   });
 }
 
@@ -225,14 +227,17 @@ propagator propagator::of(const vectors& x) {
     if (from.options.columns != spin_colours || from.options.sites != site_set::all)
       throw error(code::unusable_input,
                   "propagator: expected vectors of 12 columns on all sites, found " + to_string(from.numbers->shape()));
+    const bool is_solved = from.report && from.from;
+    const int first = is_solved ? from.first : 0;
     plaquette::vectors copy = from.numbers->like();
-    copy.copy(*from.numbers);
+    copy.copy_columns(first, *from.numbers, 0, spin_colours - first);
+    copy.copy_columns(0, *from.numbers, spin_colours - first, first);
+    solve_report report = from.report.value_or(solve_report{});
+    if (!report.columns.empty()) std::ranges::rotate(report.columns, report.columns.end() - first);
     std::vector<solution_columns::batch> columns{{std::move(copy).freeze(), spin_colours}};
     auto kept = std::make_shared<solution_columns>(from.on, from.options.device, std::move(columns));
-    const bool is_solved = from.report && from.from;
     return propagator(
-        state(from.on, is_solved ? *from.from : source{}, from.report.value_or(solve_report{}), std::move(kept))
-            .of_source(is_solved));
+        state(from.on, is_solved ? *from.from : source{}, std::move(report), std::move(kept)).of_source(is_solved));
   });
 }
 

@@ -33,8 +33,10 @@ struct vectors::state {
   /// Of the solve that made the numbers, as long as nothing changes them.
   std::optional<solve_report> report{};
 
-  /// That filled them, or that was solved for, as long as nothing changes them.
+  /// That filled them, or that was solved for, as long as nothing changes them: column n from component
+  /// (first + n) mod 12.
   std::optional<source> from{};
+  int first = 0;
 
   /// Returns the numbers, to be changed.
   plaquette::vectors& change() {

@@ -19,6 +19,7 @@
 #include "common/mesh/gmsh_file.hpp"
 #include "common/mesh/mesh_contact.hpp"
 #include "common/mesh/mesh_part.hpp"
+#include "common/number_text.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/dg/textbook.hpp"
 
@@ -30,7 +31,7 @@ struct wave_solver::state {
   dg_domain domain;  ///< that the solver refers to
   std::unique_ptr<dg_solver> solver{};
   double largest_step = 0.0;  ///< that is stable, if it was measured
-  std::mutex busy{};
+  busy_object busy{};
 };
 
 namespace {
@@ -115,7 +116,7 @@ void require_mesh(const wave_mesh& given) {
              std::to_string(vertices));
   for (const double number : given.media)
     if (!(std::isfinite(number) && number > 0.0))
-      refuse("expected finite numbers above 0 for media, found " + std::to_string(number));
+      refuse("expected finite numbers above 0 for media, found " + number_text(number));
 }
 
 /// Returns a number that differs for different meshes.
@@ -356,8 +357,10 @@ void advance_stoppably(dg_solver& solver, const communicator& ranks, std::int64_
 
 verdict wave_solver::advance(std::int64_t steps, double dt, bool judge) {
   return working(state_->domain.comm, [&] {
-    if (steps < 1 || !(std::isfinite(dt) && dt > 0.0))
-      throw error(code::unusable_input, "waves: expected at least one step of a length above 0");
+    if (steps < 1)
+      throw error(code::unusable_input, "waves: expected one step or more, found " + std::to_string(steps));
+    if (!(std::isfinite(dt) && dt > 0.0))
+      throw error(code::unusable_input, "waves: expected a finite step above 0, found " + number_text(dt));
     const std::lock_guard one_at_a_time(state_->busy);
     dg_solver& solver = *state_->solver;
     require_stable(*state_, dt);

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence
 
 import numpy as np
@@ -114,6 +114,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.text:
             return self.text
+        if not self.passed and self.code == _c.NOT_VERIFIED and self.columns and self.tolerance == 0.0:
+            return "not judged: no residual was recomputed by the reference operator"
         said = "passed" if self.passed else f"failed: {_c.text_of(self.code)}"
         return f"{said}, largest residual {self.worst:.2e}, tolerance {self.tolerance:.2e}"
 
@@ -231,6 +233,12 @@ class _Object:
     _handle: Any
     _free: str
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Sizes of arrays that the library fills follow from attributes.
+        if not name.startswith("_") and name in self.__dict__:
+            raise AttributeError(f"{name} of a {type(self).__name__} of plaquette cannot be changed")
+        super().__setattr__(name, value)
+
     def close(self) -> None:
         """Frees what the library holds. Objects that are made of this one stay."""
         handle = getattr(self, "_handle", None)
@@ -291,6 +299,9 @@ def _strides(array: Given, axes: str, lengths: dict[str, int], what: str) -> tup
     real = array.dtype.itemsize // 2
     if any(step % real for step in array.strides) or array.address % real or not array.dtype.isnative:
         raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected aligned numbers in the byte order of this machine")
+    if any(step == 0 and length > 1 for length, step in zip(array.shape, array.strides)):
+        raise PlaquetteError(_c.UNUSABLE_INPUT, f"{what}: expected a place in memory for each number, found one for several, as "
+                             "of numpy.broadcast_to (numpy.ascontiguousarray copies)")
     below = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step < 0)
     above = sum((length - 1) * step for length, step in zip(array.shape, array.strides) if step > 0)
     address = ctypes.c_void_p(array.address + below)
@@ -617,9 +628,10 @@ class Vectors(_Object):
     def __init__(self, lattice: Lattice, columns: int = 12, *, sites: str = "all", precision: str = "double",
                  device: str = "cpu"):
         self.lattice = _values.instance(lattice, Lattice, "lattice")
-        self.columns, self.sites, self.precision, self.device = columns, sites, precision, device
-        options = _c.VectorsOptions(device=_choice(_DEVICES, device, "device"),
-                                    columns=_values.whole(columns, "columns"), sites=_choice(_SITES, sites, "sites"),
+        self.columns: int = _values.whole(columns, "columns")
+        self.sites, self.precision, self.device = sites, precision, device
+        options = _c.VectorsOptions(device=_choice(_DEVICES, device, "device"), columns=self.columns,
+                                    sites=_choice(_SITES, sites, "sites"),
                                     precision=_choice(_PRECISIONS, precision, "precision"))
         self._handle = _c.Vectors()
         _c.call("plaquette_vectors_create", ctypes.byref(self._handle), lattice._handle, ctypes.byref(options))
@@ -883,6 +895,8 @@ class Solver(_Object):
             axes = "n" * (right.ndim == (4 if places is not None else 7)) + ("psc" if places is not None else "tzyxsc")
         axes = _values.letters(axes)
         columns = right.shape[axes.index("n")] if "n" in axes and right.ndim == len(axes) else None
+        if columns == 0:
+            raise PlaquetteError(_c.UNUSABLE_INPUT, "right-hand sides: expected one or more, found none")
         if x is None:
             x = np.empty_like(right.keeps) if not right.on_device else _like(right, self.lattice, "x")
         left = given(x, "x")
@@ -911,10 +925,14 @@ class Solver(_Object):
                                  f"as b, that can be written, found {to.shape} and {to.dtype}")
 
         def rounded(found: Solution) -> Solution:
-            if x is None:
-                return Solution(found.x.astype(np.complex64), found.verdict)
-            x[...] = found.x
-            return Solution(x, found.verdict)
+            with np.errstate(over="ignore"):
+                to = found.x.astype(np.complex64) if x is None else x
+                if x is not None:
+                    x[...] = found.x
+            if found.verdict and not np.isfinite(to).all():
+                return Solution(to, replace(found.verdict, passed=False, code=_c.NOT_VERIFIED,
+                                            text="failed: solutions are beyond the range of complex64"))
+            return Solution(to, found.verdict)
 
         try:
             return rounded(self.solve_for(b.astype(np.complex128), **options))
