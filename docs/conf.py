@@ -3,6 +3,7 @@
 programs and rungs become pages with colours. A page of the tree keeps its name. Nothing is fetched from a network."""
 
 import html
+import inspect
 import json
 import os
 import re
@@ -35,6 +36,8 @@ pygments_style, highlight_language = "tango", "none"
 def mathml(text, block):
     """Presentation MathML of LaTeX. Lines that are aligned become a table without their environment."""
     plain = re.sub(r"\\(begin|end)\{aligned\}", "", text).strip()
+    if "as_block" in inspect.signature(latex2mathml.tex2mathml).parameters:  # of docutils 0.22 and later
+        return latex2mathml.tex2mathml(plain, as_block=block)
     return latex2mathml.tex2mathml(plain, inline=not block)
 
 

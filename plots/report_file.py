@@ -206,6 +206,9 @@ def end_plainly(main):
     except ReportError as error:
         print(f"{program}: {error}", file=sys.stderr)
         sys.exit(UNUSABLE_INPUT)
+    except ModuleNotFoundError as error:
+        print(f"{program}: Python has no module {error.name}, which figures need", file=sys.stderr)
+        sys.exit(UNUSABLE_INPUT)
     except OSError as error:
         print(f"{program}: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
         sys.exit(OUTPUT_FAILED)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ReFrame checks of the official problems. Run them with
 
-    reframe -c recipes/reframe -S 'folder=/path/to/build/mpi/miniapps' -r
+    reframe -c recipes/reframe -S 'folder=/path/to/build/mpi/miniapps' --exec-policy=serial -r
+
+Without the policy ReFrame runs several on one host at once, and they slow each other.
 
 Programs are found on the PATH where no folder is set. -S size=device takes another class."""
 
