@@ -53,8 +53,19 @@ double flow_time_of(const extents& lattice) {
   return radius * radius / 8.0;
 }
 
-chain_measurement measure_chain(const gauge_configuration& links, double flow_time, const communicator& comm) {
+namespace {
+
+std::vector<flow_measurement> flow_of(const gauge_configuration& links, double time, const library& on) {
   constexpr double step = 0.02;
+  if (on.is_gpu()) return on.import_links(links)->flowed(time, step).history;
+  cpu::gradient_flow flow(links, on.comm());
+  return flow_history(flow, time, step);
+}
+
+}  // namespace
+
+chain_measurement measure_chain(const gauge_configuration& links, double flow_time, const library& on) {
+  const communicator& comm = on.comm();
   comm.barrier();
   const stopwatch watch;
   chain_measurement found;
@@ -63,8 +74,7 @@ chain_measurement measure_chain(const gauge_configuration& links, double flow_ti
   found.temporal = p.temporal;
   found.rectangle = cpu::mean_rectangle(links, comm);
   found.polyakov = polyakov_loop(links, comm);
-  cpu::gradient_flow flow(links, comm);
-  const auto history = flow_history(flow, flow_time, step);
+  const std::vector<flow_measurement> history = flow_of(links, flow_time, on);
   const double t0 = reference_time(history);
   found.t0 = std::isnan(t0) ? 0.0 : t0;
   found.charge = history.back().charge;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Observables of the links of a chain, at an interval of trajectories, by the CPU library.
+/// Observables of the links of a chain, at an interval of trajectories: by the CPU library, but for a gradient flow on
+/// a GPU.
 #pragma once
 
 #include "common/algebra/complex.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/gauge/flow_history.hpp"
 #include "common/lattice/site_field.hpp"
+#include "common/solvers/library.hpp"
 
 namespace plaquette {
 
@@ -27,8 +29,8 @@ complex<double> polyakov_loop(const gauge_configuration& links, const communicat
 /// Returns the flow time at which sqrt(8 t) is a third of the shortest extent.
 double flow_time_of(const extents& lattice);
 
-/// Measures all of them; the flow goes to `flow_time` in steps of 0.02. Ghosts must be filled. Throws error of a
-/// stopped run. Collective.
-chain_measurement measure_chain(const gauge_configuration& links, double flow_time, const communicator& comm);
+/// Measures all of them; the flow goes to `flow_time` in steps of 0.02, on the device of the library. Ghosts must be
+/// filled. Throws error of a stopped run. Collective.
+chain_measurement measure_chain(const gauge_configuration& links, double flow_time, const library& on);
 
 }  // namespace plaquette

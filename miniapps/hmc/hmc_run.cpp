@@ -148,7 +148,7 @@ void measure(chain_run& run) {
   if (options.measure_every == 0 || run.state.trajectories_done() % options.measure_every != 0) return;
   enter_stage("measuring");
   const double flow_time = options.flow_time > 0.0 ? options.flow_time : flow_time_of(run.app.geometry.global());
-  run.state.history.back().measured = measure_chain(run.md->links(), flow_time, run.app.world);
+  run.state.history.back().measured = measure_chain(run.md->links(), flow_time, *run.app.device);
   enter_stage("the trajectories");
 }
 

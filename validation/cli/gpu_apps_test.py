@@ -10,6 +10,7 @@ from json_schema import errors
 
 SCALING = os.environ["PLAQUETTE_DSLASH_SCALING"]
 CONFIGURATION = os.environ["PLAQUETTE_MAKE_CONFIGURATION"]
+HMC = os.environ["PLAQUETTE_HMC"]
 
 with open(SCHEMA, encoding="utf-8") as schema_file:
     SCHEMA_DOCUMENT = json.load(schema_file)
@@ -225,6 +226,27 @@ class Options(GpuTest):
                     self.assertEqual(result.status, UNUSABLE, result.err)
                     self.assertEqual(result.err.strip().count("\n"), 0, result.err)
                     self.assertIn(option, result.err)
+
+
+class HybridMonteCarlo(GpuTest):
+    def test_the_flow_of_a_measurement_is_that_of_the_cpu(self):
+        start = self.path("start.nersc")
+        result = run("--lattice", "4x4x4x8", "--beta", "6", "--sweeps", "10", "--output", start, program=CONFIGURATION)
+        self.assertEqual(result.status, SUCCESS, result.err)
+        rows = []
+        for device in ("cpu", "gpu"):
+            history = self.path(device + ".csv")
+            result = run("--device", device, "--start", start, "--flavours", "0", "--beta", "6", "--tau", "0.2",
+                         "--integrator", "omelyan:2(gauge)", "--trajectories", "1", "--measure-every", "1", "--flow-time", "0.3",
+                         "--history", history, program=HMC)
+            self.assertEqual(result.status, SUCCESS, result.err + result.out)
+            with open(history, encoding="ascii") as file:
+                names, values = (line.rstrip("\n").split(",") for line in file)
+            rows.append(dict(zip(names, values)))
+        for name in ("dh", "rectangle", "charge"):
+            self.assertAlmostEqual(float(rows[0][name]), float(rows[1][name]), delta=1e-10, msg=name)
+        self.assertNotEqual(float(rows[0]["charge"]), 0.0)
+        self.assertEqual(rows[0]["t0"], rows[1]["t0"])
 
 
 class MakeConfiguration(GpuTest):

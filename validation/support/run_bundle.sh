@@ -187,7 +187,7 @@ done
 if python=$(command -v python3) && [[ ${#under[@]} -eq 0 ]]; then
   export PLAQUETTE_SOLVER=$bundle/bin/plaquette-mixed-precision-solver
   export PLAQUETTE_DSLASH_SCALING=$bundle/bin/plaquette-dslash-scaling
-  export PLAQUETTE_MAKE_CONFIGURATION=$bundle/bin/plaquette-make-configuration
+  export PLAQUETTE_MAKE_CONFIGURATION=$bundle/bin/plaquette-make-configuration PLAQUETTE_HMC=$bundle/bin/plaquette-hmc
   export PLAQUETTE_REPORT_SCHEMA=$bundle/cli/report.schema.json PLAQUETTE_MPIEXEC=
   [[ $with_mpi == no ]] || PLAQUETTE_MPIEXEC=$mpirun
   for script in "$bundle"/cli/gpu_*_test.py; do
