@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -40,7 +41,15 @@ class vector_operator_of final : public vector_operator {
     using gauge = typename full_type::links_type;
     const gauge& u = links_behind<gauge>(handle, full_->hopping().get_context().geometry(), "an operator");
     begin_to_follow();
-    full_->follow(u);
+    if (!settings_.action.has_clover()) return full_->follow(u);
+    const context& ctx = full_->hopping().get_context();
+    if (!diagonal_) {
+      diagonal_.emplace(Backend::make_blocks(ctx));
+      inverse_diagonal_.emplace(Backend::make_blocks(ctx));
+    }
+    Backend::make_diagonal(*diagonal_, u, settings_.action);
+    Backend::invert(*inverse_diagonal_, *diagonal_, ctx);
+    full_->follow(u, *diagonal_, *inverse_diagonal_);
   }
   void apply_checked(vectors& y, const vectors& x, const operator_form& form) const override {
     field& out = field_of<field>(y);
@@ -61,6 +70,8 @@ class vector_operator_of final : public vector_operator {
   vector_operator_settings settings_;
   std::shared_ptr<full_type> full_;
   schur_type schur_;
+  /// A and A^-1 of links that move; made at the first `follow`.
+  std::optional<typename full_type::blocks_type> diagonal_{}, inverse_diagonal_{};
 };
 
 /// Returns the operator in the precision of the settings.
