@@ -13,10 +13,17 @@
 #SBATCH --exclusive
 set -euo pipefail
 
-app=${1:?which program: mixed-precision-solver, multigrid, dslash-scaling, overlap-propagator, nodal-dg or hmc}
+refuse() {
+  printf 'plaquette.sh: %s\n' "$*" >&2
+  exit 2
+}
+
+[[ $# -ge 1 ]] || refuse "expected a program and a class: mixed-precision-solver, multigrid, dslash-scaling, overlap-propagator, nodal-dg or hmc; nano, device, node, ..."
+app=$1
 size=${2:-nano}
 shift $(($# < 2 ? $# : 2))
-: "${PLAQUETTE_FOLDER:?the folder of the built mini-apps}"
+[[ -n ${PLAQUETTE_FOLDER-} ]] || refuse "PLAQUETTE_FOLDER: expected the folder of the built mini-apps"
+[[ -x $PLAQUETTE_FOLDER/$app/plaquette-$app ]] || refuse "found no program $PLAQUETTE_FOLDER/$app/plaquette-$app"
 
 # Names of modules differ: PLAQUETTE_MODULES="gcc/12 openmpi/4 cuda/12", or PLAQUETTE_SYSTEM=recipes/systems/NAME.sh, which
 # may set srun_options too.
@@ -26,8 +33,9 @@ if [[ -n ${PLAQUETTE_MODULES-} ]]; then
   module load $PLAQUETTE_MODULES
 fi
 if [[ -n ${PLAQUETTE_SYSTEM-} ]]; then
+  [[ -f $PLAQUETTE_SYSTEM ]] || refuse "PLAQUETTE_SYSTEM: found no file $PLAQUETTE_SYSTEM"
   # shellcheck source=/dev/null
-  source "$PLAQUETTE_SYSTEM"
+  source "$(realpath "$PLAQUETTE_SYSTEM")"
 fi
 # From Slurm 22.05 on srun ignores the job's --cpus-per-task, and a rank runs on one CPU: srun has to be told again. A job
 # without --cpus-per-task shares the CPUs of its node among the ranks there. SLURM_TASKS_PER_NODE is a list such as 2(x3),1.

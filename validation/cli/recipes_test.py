@@ -215,7 +215,7 @@ class Recipes(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, OUTPUT), done.stderr)
         done = run("bash", script, env=self.environment, cwd=self.folder)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("which program", done.stderr)
+        self.assertIn("expected a program and a class", done.stderr)
 
     def test_slurm_script_tells_srun_the_cpus_of_a_rank(self):
         script = os.path.join(RECIPES, "slurm", "plaquette.sh")
