@@ -32,7 +32,20 @@ def run(*arguments, **options):
     return harness.run(*arguments, program=PROGRAM, **options)
 
 
+RANKS = os.environ.get("PLAQUETTE_HMC_RANKS", "all")  # all tests, none: those on one rank, only: those on several
+
+
+def on_ranks(test):
+    test.on_ranks = True
+    return unittest.skipUnless(MPIEXEC and RANKS != "none", "one rank")(test)
+
+
 class HmcTest(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        if RANKS == "only" and not hasattr(getattr(self, self._testMethodName), "on_ranks"):
+            self.skipTest("on one rank")
+
     def made(self, *arguments, **options):
         result = run(*arguments, **options)
         self.assertEqual(result.status, SUCCESS, result.out + result.err)
@@ -71,7 +84,7 @@ class Bits(HmcTest):
             self.assertEqual(self.numbers(f"rest{number}.csv"), self.numbers(f"whole{number}.csv"))
             self.assertEqual(self.links_of(f"b{number}-links.000003"), self.links_of(f"a{number}-links.000003"))
 
-    @unittest.skipUnless(MPIEXEC, "one rank")
+    @on_ranks
     def test_reproducible_chains_have_the_same_bits_on_one_two_and_four_ranks(self):
         for ranks in (1, 2, 4):
             self.made(*replaced(QUARKS, "--lattice", "4x4x4x4"), "--trajectories", 5, "--reproducible", "--history",
@@ -80,7 +93,7 @@ class Bits(HmcTest):
             self.assertEqual(self.numbers(f"{ranks}.csv"), self.numbers("1.csv"))
             self.assertEqual(self.links_of(f"{ranks}.000005"), self.links_of("1.000005"))
 
-    @unittest.skipUnless(MPIEXEC, "one rank")
+    @on_ranks
     def test_a_trajectory_on_two_ranks_is_that_of_one(self):
         for ranks in (1, 2):
             self.made(*replaced(QUARKS, "--lattice", "4x4x4x4"), "--trajectories", 1, "--cg-force-tolerance", "1e-9", "--history",
@@ -156,7 +169,7 @@ class Multigrid(HmcTest):
         self.chain("half.csv", "--solvers", "multigrid-half", "--trajectories", 1)
         self.chain("twisted.csv", "--solvers", "multigrid-single", "--twisted-mass", "0.1", "--trajectories", 1)
 
-    @unittest.skipUnless(MPIEXEC, "one rank")
+    @on_ranks
     def test_two_ranks(self):
         for ranks in (1, 2):
             self.chain(f"{ranks}.csv", "--solvers", "multigrid-single,cg-double", "--trajectories", 1,
@@ -171,7 +184,7 @@ class TwistedMassAndMassShifts(HmcTest):
                   self.path(name), **options)
         return float(self.numbers(name)[1][1])
 
-    @unittest.skipUnless(MPIEXEC, "one rank")
+    @on_ranks
     def test_ranks_and_solvers_make_the_same_trajectory(self):
         for action, solver in ((TWISTED, "bicgstab-half"), ([*SHIFTED, "--twisted-mass", "0.1"], "cg-single")):
             one = self.dh_of("one.csv", action, "--force")
@@ -504,7 +517,7 @@ class Measurements(HmcTest):
         self.assertAlmostEqual(found["polyakov_re"], polyakov.real, delta=1e-12)
         self.assertAlmostEqual(found["polyakov_im"], polyakov.imag, delta=1e-12)
 
-    @unittest.skipUnless(MPIEXEC, "one rank")
+    @on_ranks
     def test_ranks_in_time_and_space_measure_the_same(self):
         one = self.measured(*LINKS)
         for grid in ("1x1x1x2", "2x1x1x1"):
