@@ -44,9 +44,10 @@ class vector_operator : public library_part {
   /// another library or lattice; it then stays as it was. Throws input_error, too, for links whose A is singular: then
   /// `apply` does so until a follow succeeds.
   void follow(const link_field& links);
-  /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, or if mu is
-  /// neither one number nor one a column. The two vectors are different ones of one shape, on all or on even sites.
-  /// They are of this operator's library and precision; others are refused by the same error.
+  /// Applies it to all columns. Collective. Throws input_error if the links that it follows have moved, if mu is
+  /// neither one number nor one a column, or if mu or the shift is not finite. The two vectors are different ones of
+  /// one shape, on all or on even sites. They are of this operator's library and precision; others are refused by the
+  /// same error.
   /// \param y  is not read
   void apply(vectors& y, const vectors& x, const operator_form& form = {}) const;
 

@@ -2,6 +2,7 @@
 #include "common/solvers/vector_solver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,8 @@ void vector_operator::follow(const link_field& links) {
 void vector_operator::apply(vectors& y, const vectors& x, const operator_form& form) const {
   require_pair(y, x, *this, "this operator", settings().numbers);
   followed_.require_current("this operator");
+  if (!std::isfinite(form.shift))
+    throw input_error("shift: expected a finite number, found " + std::to_string(form.shift));
   operator_form of_columns = form;
   of_columns.mu = one_a_column(form.mu, x.columns(), "mu");
   apply_checked(y, x, of_columns);

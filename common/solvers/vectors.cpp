@@ -19,6 +19,8 @@ void require_count(std::size_t numbers, int columns, const std::string& name) {
                       " columns, found " + std::to_string(numbers));
 }
 
+bool is_finite(const complex<double>& number) { return std::isfinite(number.re) && std::isfinite(number.im); }
+
 void require_component(const source_component& component) {
   if (component.spin < 0 || component.spin >= spins || component.colour < 0 || component.colour >= colours)
     throw input_error("a source of vectors: expected spins 0 to 3 and colours 0 to 2, found " +
@@ -34,6 +36,10 @@ std::string to_string(const vectors_shape& shape) {
 
 std::vector<complex<double>> numbers_of_columns::of_columns(int columns) const {
   require_count(numbers_.size(), columns, "factors of vectors");
+  for (const complex<double>& number : numbers_)
+    if (!is_finite(number))
+      throw input_error("factors of vectors: expected finite numbers, found " + std::to_string(number.re) + " + i " +
+                        std::to_string(number.im));
   return numbers_.size() == 1 ? std::vector(static_cast<std::size_t>(columns), numbers_[0]) : numbers_;
 }
 

@@ -48,7 +48,8 @@ class numbers_of_columns {
   numbers_of_columns(complex<double> for_all) : numbers_{for_all} {}
   numbers_of_columns(std::vector<complex<double>> one_a_column) : numbers_(std::move(one_a_column)) {}
 
-  /// Returns as many numbers as there are columns. Throws input_error if there is neither one nor one a column.
+  /// Returns as many numbers as there are columns. Throws input_error if there is neither one nor one a column, or if
+  /// one is not finite.
   std::vector<complex<double>> of_columns(int columns) const;
 
  private:
@@ -56,7 +57,7 @@ class numbers_of_columns {
 };
 
 /// Returns as many numbers as there are columns, 0 if none are given. Throws input_error if there is neither one nor
-/// one a column.
+/// one a column, or if one is not finite.
 /// \param name  of the numbers, for messages: "mu"
 std::vector<double> one_a_column(const std::vector<double>& numbers, int columns, const std::string& name);
 

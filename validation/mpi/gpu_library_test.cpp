@@ -86,6 +86,14 @@ std::shared_ptr<library> open(device_kind device, const extents& of = lattice, b
   return (device == device_kind::cpu ? cpu::this_platform() : gpu::this_platform()).open(geometry, world, options);
 }
 
+/// Makes all numbers NaN.
+void poison(vectors& v) {
+  spinor_configuration psi(v.geometry());
+  for (std::int64_t site = 0; site < v.geometry().local_volume(); ++site)
+    for (int k = 0; k < spins * colours; ++k) psi.at_site(site)(k / colours, k % colours) = {nan, nan};
+  for (int n = 0; n < v.columns(); ++n) v.set(n, psi);
+}
+
 /// A field times a number.
 struct term {
   term(double by, const spinor_configuration* of) : number{by, 0.0}, psi(of) {}
@@ -117,10 +125,11 @@ struct library_test : testing::TestWithParam<device_kind> {
   vectors poisoned(const vectors_shape& shape) const {
     vectors v = on->make_vectors(shape);
     v.zero();
-    if (shape.numbers == precision::half)
+    if (shape.numbers == precision::half) {
       v.fill_random(99);  // 16 bits know no NaN
-    else
-      v.add(nan, v);
+      return v;
+    }
+    poison(v);
     return v;
   }
   spinor_configuration column(const vectors& v, int n) const {
@@ -587,7 +596,7 @@ TEST_P(library_test, MultigridSolvesVectors) {
   parameters.refinements = 1;
   solver->set_up(parameters);
   for (const bool dagger : {false, true}) {
-    x.scale(nan);
+    poison(x);
     const schur_report report = solver->solve(x, b, rule, {.dagger = dagger});
     EXPECT_TRUE(report.all_converged());
     for (int n = 0; n < 2; ++n) {
@@ -1234,6 +1243,14 @@ TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   EXPECT_THAT(message_of([&] { a->apply(y, x, {.mu = {1.0, 2.0}}); }),
               HasSubstr("mu: expected one number, or one for"));
   EXPECT_THAT(message_of([&] { a->apply(y, x, {.mu = {nan}}); }), HasSubstr("mu: expected finite"));
+  const std::vector<complex<double>> mixed{{1.0, 0.0}, {0.0, nan}, {1.0, 0.0}};
+  for (const double bad : {nan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_THAT(message_of([&] { x.scale(bad); }), HasSubstr("factors of vectors: expected finite"));
+    EXPECT_THAT(message_of([&] { x.add(bad, y); }), HasSubstr("factors of vectors: expected finite"));
+    EXPECT_THAT(message_of([&] { x.add(bad, x); }), HasSubstr("factors of vectors: expected finite"));
+    EXPECT_THAT(message_of([&] { a->apply(y, x, {.shift = bad}); }), HasSubstr("shift: expected a finite"));
+  }
+  EXPECT_THAT(message_of([&] { x.scale(mixed); }), HasSubstr("factors of vectors: expected finite"));
   EXPECT_THAT(message_of([&] { solver->solve(y, x, rule, {.mu = {0.1}}); }), HasSubstr("vectors on even sites"));
   EXPECT_THAT(message_of([&] { solver->solve(y, x, rule, {.squared = true}); }), HasSubstr("vectors on even sites"));
   EXPECT_THAT(message_of([&] { solver->solve(single_too, single, rule); }), HasSubstr("in double precision"));
