@@ -88,7 +88,7 @@ class operator_trial {
   /// Multiplies the input by `first` and clears the output. Applications from here on alternate between this input and
   /// `second` times it.
   virtual void restart(complex<double> first, complex<double> second) = 0;
-  /// Applies A to all columns, or A^+. Collective.
+  /// Applies A to all columns, or A^+. Collective. Throws input_error if the links that the solver follows have moved.
   virtual void apply(bool dagger = false) = 0;
   /// Returns standard flops of an application on all ranks.
   virtual double flops() const = 0;

@@ -54,8 +54,14 @@ template <class Field, class Operator, class Full>
 class operator_trial_of final : public operator_trial {
  public:
   /// \param like_input  a field with the sites and columns of the input
-  operator_trial_of(const Operator& a, std::shared_ptr<Full> m, const auto& like_input, double sites)
-      : operator_(a), m_(std::move(m)), sites_(sites), in_(like(like_input, like_input.columns(), as<Field>)) {}
+  /// \param followed    by the solver; lives as long
+  operator_trial_of(const Operator& a, std::shared_ptr<Full> m, const auto& like_input, double sites,
+                    const followed_links& followed)
+      : operator_(a),
+        m_(std::move(m)),
+        sites_(sites),
+        followed_(followed),
+        in_(like(like_input, like_input.columns(), as<Field>)) {}
 
   int columns() const override { return in_.first().columns(); }
   void set_input(int column, const spinor_configuration& in) override { import_column(in_.first(), column, in); }
@@ -67,6 +73,7 @@ class operator_trial_of final : public operator_trial {
     zero(*out_);
   }
   void apply(bool dagger) override {
+    followed_.require_current("this operator");
     make_room();
     const Field& in = in_.next();
     dagger ? operator_.apply_dagger(*out_, in) : operator_.apply(*out_, in);
@@ -95,6 +102,7 @@ class operator_trial_of final : public operator_trial {
   const Operator& operator_;
   std::shared_ptr<Full> m_;
   double sites_;
+  const followed_links& followed_;
   scaling::alternating_inputs<Field> in_;
   std::optional<Field> out_;
 };
@@ -195,18 +203,18 @@ class propagator_solver_of final : public propagator_solver {
     const auto sites = static_cast<double>(context_.geometry().global_volume());
     if (inner)
       return std::make_unique<operator_trial_of<low_field, full_type<Inner>, full_type<Inner>>>(*inner_, inner_, b_,
-                                                                                                sites);
-    return std::make_unique<operator_trial_of<high_field, full_type<Outer>, full_type<Outer>>>(*full_, full_, b_,
-                                                                                               sites);
+                                                                                                sites, followed());
+    return std::make_unique<operator_trial_of<high_field, full_type<Outer>, full_type<Outer>>>(*full_, full_, b_, sites,
+                                                                                               followed());
   }
 
   std::unique_ptr<operator_trial> schur_operator(bool inner) override {
     const high_field even = schur_.even_like(b_);
     if (inner)
-      return std::make_unique<operator_trial_of<low_field, schur_type<Inner>, full_type<Inner>>>(inner_schur_, inner_,
-                                                                                                 even, even_sites());
-    return std::make_unique<operator_trial_of<high_field, schur_type<Outer>, full_type<Outer>>>(schur_, full_, even,
-                                                                                                even_sites());
+      return std::make_unique<operator_trial_of<low_field, schur_type<Inner>, full_type<Inner>>>(
+          inner_schur_, inner_, even, even_sites(), followed());
+    return std::make_unique<operator_trial_of<high_field, schur_type<Outer>, full_type<Outer>>>(
+        schur_, full_, even, even_sites(), followed());
   }
 
   std::string halo_policy() const override {

@@ -54,6 +54,9 @@ class vector_solver : public library_part {
   /// Throws input_error if the links that were followed have moved since, or if a follow has failed halfway.
   void require_current_links() const { followed_.require_current("this solver"); }
 
+  /// Returns what this solver follows, for operators that it gives away.
+  const followed_links& followed() const { return followed_; }
+
   /// Notes that a follow starts to change this solver. Before that a follow may throw and leave the solver as it was.
   void begin_to_follow() { followed_.begin(); }
 

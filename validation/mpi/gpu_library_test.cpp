@@ -1210,6 +1210,39 @@ TEST_P(library_test, OverlapSolversFollowInPlaceOrNotAtAll) {
   expect_h_of(u);
 }
 
+TEST_P(library_test, OperatorsOfASolverKnowThatItsLinksHaveMoved) {
+  const auto moving = on->import_links(*links);
+  propagator_settings settings = settings_of(action, precision::double_, precision::single);
+  settings.columns = 1;
+  const auto solver = on->make_propagator_solver(*moving, settings);
+  const auto full = solver->full_operator(false), in_single = solver->full_operator(true),
+             even = solver->schur_operator(false), even_in_single = solver->schur_operator(true);
+  const auto all = {full.get(), in_single.get(), even.get(), even_in_single.get()};
+  const spinor_configuration psi = drawn(1);
+  for (operator_trial* one : all) {
+    one->set_input(0, psi);
+    one->apply();
+  }
+  moving->combined_sweep({.beta = 5.5}, {}, 3, 1);
+  for (operator_trial* one : all) {
+    const std::string behind = "this operator follows move 0 of its links, which have made 1: call follow(links)";
+    EXPECT_THAT(message_of([&] { one->apply(); }), HasSubstr(behind));
+    EXPECT_THAT(message_of([&] { one->apply(true); }), HasSubstr(behind));
+  }
+  solver->follow(*moving);
+  const auto made_now =
+      on->make_propagator_solver(std::make_shared<const gauge_configuration>(moving->on_host()), settings);
+  const auto expected = made_now->full_operator(false);
+  expected->set_input(0, psi);
+  spinor_configuration found(geometry), wanted(geometry);
+  full->set_input(0, psi);
+  full->apply();
+  expected->apply();
+  full->get_output(0, found);
+  expected->get_output(0, wanted);
+  EXPECT_EQ(distance(found, wanted), 0.0);
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);
