@@ -28,73 +28,68 @@ namespace {
 
 class links_of_cpu final : public link_field_of<gauge_configuration> {
  public:
-  links_of_cpu(gauge_configuration links, const communicator& comm) : links_(std::move(links)), comm_(comm) {}
+  links_of_cpu(gauge_configuration links, const communicator& comm) : link_field_of(std::move(links)), comm_(comm) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
-    note_move();
-    if (!updater_) updater_.emplace(links_.geometry(), comm_);
-    if (!keeps_links_of_sweep(links_.geometry())) {
+    gauge_configuration& u = moved_links();
+    if (!updater_) updater_.emplace(u.geometry(), comm_);
+    if (!keeps_links_of_sweep(u.geometry())) {
       const stop_question none(nullptr);  // a sweep ends soon
-      return updater_->combined_sweep(links_, action, plan, seed, number);
+      return updater_->combined_sweep(u, action, plan, seed, number);
     }
-    gauge_configuration before = links_;
+    gauge_configuration before = u;
     try {
-      updater_->combined_sweep(links_, action, plan, seed, number);
+      updater_->combined_sweep(u, action, plan, seed, number);
     } catch (...) {
-      links_ = std::move(before);
+      u = std::move(before);
       throw;
     }
   }
   void smear(const stout_smearing& smearing) override {
-    note_move();
-    links_ = stout_smeared(links_, smearing, comm_);
+    gauge_configuration& u = moved_links();
+    u = stout_smeared(u, smearing, comm_);
   }
-  plaquettes measure() override { return measure_plaquettes(links_, comm_); }
-  const gauge_configuration& on_host() override { return links_; }
-  gauge_configuration take() override {
-    note_move();
-    return std::move(links_);
-  }
-  gauge_configuration exported() override { return links_; }
-  std::unique_ptr<link_field> copy() const override { return others(links_); }
+  plaquettes measure() override { return measure_plaquettes(links(), comm_); }
+  const gauge_configuration& on_host() override { return links(); }
+  gauge_configuration take() override { return lost_links(); }
+  gauge_configuration exported() override { return links(); }
+  std::unique_ptr<link_field> copy() const override { return others(links()); }
   std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const override {
-    return others(stout_smeared(links_, smearing, comm_));
+    return others(stout_smeared(links(), smearing, comm_));
   }
   std::unique_ptr<link_field> smeared(const ape_smearing& smearing) const override {
-    return others(ape_smeared(links_, smearing, comm_));
+    return others(ape_smeared(links(), smearing, comm_));
   }
   std::unique_ptr<link_field> smeared(const hyp_smearing& smearing) const override {
-    return others(hyp_smeared(links_, smearing, comm_));
+    return others(hyp_smeared(links(), smearing, comm_));
   }
   flowed_links flowed(double time, double step, const std::function<void()>& step_done) const override {
-    gradient_flow flow(links_, comm_);
+    gradient_flow flow(links(), comm_);
     auto history = flow_history(flow, time, step, step_done);
     return {others(flow.links()), std::move(history)};
   }
   fixed_links fixed(gauge_condition condition, const gauge_fixing_rule& rule) const override {
-    fixed_gauge made = gauge_fixed(links_, condition, rule, comm_);
+    fixed_gauge made = gauge_fixed(links(), condition, rule, comm_);
     return {others(std::move(made.links)), std::move(made.g), made.quality, made.sweeps, made.converged};
   }
   void snapshot() override {
     if (!kept_)
-      kept_.emplace(links_);
+      kept_.emplace(links());
     else
-      assign(*kept_, links_);
+      assign(*kept_, links());
   }
   void restore() override {
+    links();  // throws if they were taken
     require_snapshot(kept_.has_value());
-    note_move();
-    assign(links_, *kept_);
+    assign(moved_links(), *kept_);
   }
-  const gauge_configuration& links() const override { return links_; }
 
  private:
   std::unique_ptr<link_field> others(gauge_configuration links) const {
     return std::make_unique<links_of_cpu>(std::move(links), comm_);
   }
 
-  gauge_configuration links_;
   std::optional<gauge_configuration> kept_{};
   communicator comm_;
   std::optional<heatbath_updater> updater_{};  ///< made at the first sweep: it has tables

@@ -38,69 +38,69 @@ namespace {
 class links_of_gpu final : public link_field_of<gauge_configuration> {
  public:
   links_of_gpu(context ctx, gauge_configuration links)
-      : context_(std::move(ctx)), links_(std::move(links)), updater_(context_) {}
+      : link_field_of(std::move(links)), context_(std::move(ctx)), updater_(context_) {}
 
   void combined_sweep(const gauge_action& action, const sweep_plan& plan, std::uint64_t seed,
                       std::uint64_t number) override {
-    note_move();
+    gauge_configuration& u = moved_links();
     host_.reset();
-    updater_.combined_sweep(links_, action, plan, seed, number);
+    updater_.combined_sweep(u, action, plan, seed, number);
     context_.queue().synchronize();
   }
   void smear(const stout_smearing& smearing) override {
-    note_move();
+    gauge_configuration& u = moved_links();
     host_.reset();
-    links_ = stout_smeared(links_, smearing);
+    u = stout_smeared(u, smearing);
     context_.queue().synchronize();
   }
-  plaquettes measure() override { return measure_plaquettes(links_); }
+  plaquettes measure() override { return measure_plaquettes(links()); }
   const plaquette::gauge_configuration& on_host() override {
-    if (!host_) host_ = export_links(links_);
+    if (!host_) host_ = export_links(links());
     return *host_;
   }
   plaquette::gauge_configuration take() override {
     on_host();
-    note_move();
+    lost_links();
     return *std::exchange(host_, std::nullopt);
   }
   plaquette::gauge_configuration exported() override {
     if (host_) return *std::exchange(host_, std::nullopt);
-    return export_links(links_);
+    return export_links(links());
   }
   std::unique_ptr<link_field> copy() const override {
-    return std::make_unique<links_of_gpu>(context_, copy_of(links_));
+    return std::make_unique<links_of_gpu>(context_, copy_of(links()));
   }
   std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const override {
-    return others(stout_smeared(links_, smearing));
+    return others(stout_smeared(links(), smearing));
   }
   std::unique_ptr<link_field> smeared(const ape_smearing& smearing) const override {
-    return others(ape_smeared(links_, smearing));
+    return others(ape_smeared(links(), smearing));
   }
   std::unique_ptr<link_field> smeared(const hyp_smearing& smearing) const override {
-    return others(hyp_smeared(links_, smearing));
+    return others(hyp_smeared(links(), smearing));
   }
   flowed_links flowed(double time, double step, const std::function<void()>& step_done) const override {
-    gradient_flow flow(links_);
+    gradient_flow flow(links());
     auto history = flow_history(flow, time, step, step_done);
     return {others(flow.links()), std::move(history)};
   }
   fixed_links fixed(gauge_condition condition, const gauge_fixing_rule& rule) const override {
-    fixed_gauge made = gauge_fixed(links_, condition, rule);
+    fixed_gauge made = gauge_fixed(links(), condition, rule);
     return {others(std::move(made.links)), export_transformation(made.g), made.quality, made.sweeps, made.converged};
   }
   void snapshot() override {
     if (!kept_)
-      kept_.emplace(copy_of(links_));
+      kept_.emplace(copy_of(links()));
     else
-      assign(*kept_, links_);
+      assign(*kept_, links());
   }
   void restore() override {
+    links();  // throws if they were taken
     require_snapshot(kept_.has_value());
-    note_move();
+    gauge_configuration& u = moved_links();
     host_.reset();
-    assign(links_, *kept_);
+    assign(u, *kept_);
   }
-  const gauge_configuration& links() const override { return links_; }
 
  private:
   /// Returns links that have been made, once they are.
@@ -110,7 +110,6 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
   }
 
   context context_;
-  gauge_configuration links_;
   heatbath_updater updater_;
   std::optional<gauge_configuration> kept_{};
   std::optional<plaquette::gauge_configuration> host_;  ///< none after a change

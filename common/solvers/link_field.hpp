@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/algebra/su3.hpp"
@@ -42,7 +44,8 @@ class link_field {
   virtual plaquettes measure() = 0;
   /// Returns the links on the host, ghosts filled. The reference is valid until the links change.
   virtual const gauge_configuration& on_host() = 0;
-  /// Moves the same links out, for the caller to keep: this object loses them.
+  /// Moves the same links out, for the caller to keep: this object loses them, which is a move. From then on all
+  /// members but `moves` and `move_count` throw input_error, and so do objects that are given to follow it.
   virtual gauge_configuration take() = 0;
   /// Returns a copy of the same links, for the caller to keep. The links stay. A GPU keeps no other copy of them on the
   /// host.
@@ -100,11 +103,35 @@ struct fixed_links {
   bool converged = false;  ///< quality.theta meets its tolerance
 };
 
-/// A link_field that shows the links in the type of its library.
+/// A link_field that holds the links in the type of its library.
 template <class Links>
 class link_field_of : public link_field {
  public:
-  virtual const Links& links() const = 0;
+  explicit link_field_of(Links links) : links_(std::move(links)) {}
+
+  /// Throws input_error if they were taken.
+  const Links& links() const {
+    if (!links_)
+      throw input_error("links: these were taken: use what take() returned; exported() returns a copy and leaves them");
+    return *links_;
+  }
+
+ protected:
+  /// Notes a move, and returns the links to be changed. Throws as `links` does.
+  Links& moved_links() {
+    links();
+    note_move();
+    return *links_;
+  }
+  /// Notes a move, and returns the links, which this object loses. Throws as `links` does.
+  Links lost_links() {
+    Links lost = std::move(moved_links());
+    links_.reset();
+    return lost;
+  }
+
+ private:
+  std::optional<Links> links_;
 };
 
 /// Returns the links behind a handle. Throws input_error if they are of another kind of library.

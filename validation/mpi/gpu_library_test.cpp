@@ -1243,6 +1243,28 @@ TEST_P(library_test, OperatorsOfASolverKnowThatItsLinksHaveMoved) {
   EXPECT_EQ(distance(found, wanted), 0.0);
 }
 
+TEST_P(library_test, LinksThatWereTakenAreRefused) {
+  const auto a = on->make_vector_operator(links, {.action = action});
+  const auto taken = on->import_links(*links);
+  taken->snapshot();
+  EXPECT_TRUE(have_same_bits(taken->take(), *links));
+  EXPECT_EQ(taken->moves(), 1);
+  const stout_smearing stout{.steps = 1, .rho = 0.1};
+  vectors v = on->make_vectors({});
+  for (const auto& work : std::vector<std::function<void()>>{
+           [&] { taken->measure(); }, [&] { taken->combined_sweep({.beta = 5.5}, {}, 1, 0); },
+           [&] { taken->smear(stout); }, [&] { taken->on_host(); }, [&] { taken->take(); }, [&] { taken->exported(); },
+           [&] { taken->copy(); }, [&] { taken->smeared(stout); }, [&] { taken->smeared(ape_smearing{}); },
+           [&] { taken->smeared(hyp_smearing{}); }, [&] { taken->flowed(0.02, 0.02); },
+           [&] { taken->fixed(gauge_condition::landau, {}); }, [&] { taken->snapshot(); }, [&] { taken->restore(); },
+           [&] { a->follow(*taken); }, [&] { v.make_source(0, {}, {0, 0}, *taken); },
+           [&] { on->make_vector_operator(*taken, {.action = action}); }})
+    EXPECT_THAT(message_of(work), HasSubstr("links: these were taken"));
+  EXPECT_EQ(taken->moves(), 1) << "what fails is no move";
+  vectors x = drawn_vectors({}), y = x.like();
+  a->apply(y, x);
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);
