@@ -87,7 +87,9 @@ class links_of_cpu final : public link_field_of<gauge_configuration> {
 
  private:
   std::unique_ptr<link_field> others(gauge_configuration links) const {
-    return std::make_unique<links_of_cpu>(std::move(links), comm_);
+    auto made = std::make_unique<links_of_cpu>(std::move(links), comm_);
+    made->set_mark(mark());
+    return made;
   }
 
   std::optional<gauge_configuration> kept_{};
@@ -133,22 +135,6 @@ class library_of_cpu final : public library {
   library_of_cpu(const lattice_geometry& geometry, const communicator& comm, int threads)
       : library(facts_of_cpu(), geometry, comm), threads_(threads) {}
 
-  std::unique_ptr<link_field> import_links(gauge_configuration links) const override {
-    return std::make_unique<links_of_cpu>(std::move(links), comm());
-  }
-  std::unique_ptr<link_field> make_links(const link_start& start, std::uint64_t seed) const override {
-    return import_links(made(start, seed, geometry(), comm()));
-  }
-  std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
-                                             const extents& lattice) const override {
-    const communicator alone;
-    return std::make_unique<links_of_cpu>(made(start, seed, lattice_geometry(lattice), alone), alone);
-  }
-
-  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
-                                                      const overlap_settings& settings) const override {
-    return cpu::make_overlap_solver(new_context(), std::move(links), settings);
-  }
   std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
     return cpu::make_dg_solver(domain, options_of(settings, threads_));
   }
@@ -184,6 +170,17 @@ class library_of_cpu final : public library {
     return *vectors_;
   }
 
+  std::unique_ptr<link_field> imported_links(gauge_configuration links) const override {
+    return std::make_unique<links_of_cpu>(std::move(links), comm());
+  }
+  std::unique_ptr<link_field> new_links(const link_start& start, std::uint64_t seed) const override {
+    return imported_links(made(start, seed, geometry(), comm()));
+  }
+  std::unique_ptr<link_field> new_own_links(const link_start& start, std::uint64_t seed,
+                                            const extents& lattice) const override {
+    const communicator alone;
+    return std::make_unique<links_of_cpu>(made(start, seed, lattice_geometry(lattice), alone), alone);
+  }
   std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const override {
     return cpu::make_vectors(context_of_vectors(), shape);
   }
@@ -201,6 +198,10 @@ class library_of_cpu final : public library {
   std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
                                                          const multigrid_settings& settings) const override {
     return cpu::make_multigrid_solver(new_context(), std::move(links), settings);
+  }
+  std::unique_ptr<overlap_solver> new_overlap_solver(links_pointer links,
+                                                     const overlap_settings& settings) const override {
+    return cpu::make_overlap_solver(new_context(), std::move(links), settings);
   }
 
   int threads_;

@@ -35,6 +35,8 @@ namespace plaquette::gpu {
 
 namespace {
 
+/// Its work and the work of all objects of its library are in one queue, in order: what is queued here needs no wait
+/// before they use it. Objects of other libraries do not take these links.
 class links_of_gpu final : public link_field_of<gauge_configuration> {
  public:
   links_of_gpu(context ctx, gauge_configuration links)
@@ -67,9 +69,7 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
     if (host_) return *std::exchange(host_, std::nullopt);
     return export_links(links());
   }
-  std::unique_ptr<link_field> copy() const override {
-    return std::make_unique<links_of_gpu>(context_, copy_of(links()));
-  }
+  std::unique_ptr<link_field> copy() const override { return marked(copy_of(links())); }
   std::unique_ptr<link_field> smeared(const stout_smearing& smearing) const override {
     return others(stout_smeared(links(), smearing));
   }
@@ -106,7 +106,12 @@ class links_of_gpu final : public link_field_of<gauge_configuration> {
   /// Returns links that have been made, once they are.
   std::unique_ptr<link_field> others(gauge_configuration links) const {
     context_.queue().synchronize();
-    return std::make_unique<links_of_gpu>(context_, std::move(links));
+    return marked(std::move(links));
+  }
+  std::unique_ptr<link_field> marked(gauge_configuration links) const {
+    auto made = std::make_unique<links_of_gpu>(context_, std::move(links));
+    made->set_mark(mark());
+    return made;
   }
 
   context context_;
@@ -152,22 +157,6 @@ class library_of_gpu final : public library {
 
   const gpu::context& context() const { return context_; }
 
-  std::unique_ptr<link_field> import_links(plaquette::gauge_configuration links) const override {
-    return std::make_unique<links_of_gpu>(context_, gpu::import_links(context_, links));
-  }
-  std::unique_ptr<link_field> make_links(const link_start& start, std::uint64_t seed) const override {
-    return std::make_unique<links_of_gpu>(context_, made(start, seed, context_));
-  }
-  std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
-                                             const extents& lattice) const override {
-    const gpu::context own(lattice_geometry(lattice), communicator(), context_.queue().device());
-    return std::make_unique<links_of_gpu>(own, made(start, seed, own));
-  }
-
-  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
-                                                      const overlap_settings& settings) const override {
-    return gpu::make_overlap_solver(context_, std::move(links), settings);
-  }
   std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const override {
     return gpu::make_dg_solver(domain, settings.numbers, settings.columns, context_.queue(),
                                {kernel_of(settings), context_.ranks()});
@@ -269,6 +258,17 @@ class library_of_gpu final : public library {
     comm().barrier();
   }
 
+  std::unique_ptr<link_field> imported_links(plaquette::gauge_configuration links) const override {
+    return std::make_unique<links_of_gpu>(context_, gpu::import_links(context_, links));
+  }
+  std::unique_ptr<link_field> new_links(const link_start& start, std::uint64_t seed) const override {
+    return std::make_unique<links_of_gpu>(context_, made(start, seed, context_));
+  }
+  std::unique_ptr<link_field> new_own_links(const link_start& start, std::uint64_t seed,
+                                            const extents& lattice) const override {
+    const gpu::context own(lattice_geometry(lattice), communicator(), context_.queue().device());
+    return std::make_unique<links_of_gpu>(own, made(start, seed, own));
+  }
   std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const override {
     return gpu::make_vectors(context_, shape);
   }
@@ -286,6 +286,10 @@ class library_of_gpu final : public library {
   std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
                                                          const multigrid_settings& settings) const override {
     return gpu::make_multigrid_solver(context_, std::move(links), settings);
+  }
+  std::unique_ptr<overlap_solver> new_overlap_solver(links_pointer links,
+                                                     const overlap_settings& settings) const override {
+    return gpu::make_overlap_solver(context_, std::move(links), settings);
   }
 
   gpu::context context_;

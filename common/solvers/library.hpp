@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -150,14 +151,22 @@ class library {
   const lattice_geometry& geometry() const { return geometry_; }
   const communicator& comm() const { return comm_; }
 
-  // Links.
+  // Links, which operators and solvers of this very library take.
 
   /// \param links  with ghosts filled
-  virtual std::unique_ptr<link_field> import_links(gauge_configuration links) const = 0;
-  virtual std::unique_ptr<link_field> make_links(const link_start& start, std::uint64_t seed) const = 0;
-  /// Makes links on a lattice that this rank has by itself. Not collective.
-  virtual std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
-                                                     const extents& lattice) const = 0;
+  std::unique_ptr<link_field> import_links(gauge_configuration links) const {
+    return marked(imported_links(std::move(links)));
+  }
+  std::unique_ptr<link_field> make_links(const link_start& start, std::uint64_t seed) const {
+    return marked(new_links(start, seed));
+  }
+  /// Makes links on a lattice that this rank has by itself: objects of this library do not take them. Not collective.
+  std::unique_ptr<link_field> make_own_links(const link_start& start, std::uint64_t seed,
+                                             const extents& lattice) const {
+    auto made = new_own_links(start, seed, lattice);
+    made->set_mark(std::make_shared<const lattice_geometry>(lattice));
+    return made;
+  }
 
   // Vectors, which operators and solvers of this very library take.
 
@@ -174,16 +183,15 @@ class library {
                                                         const vector_operator_settings& settings) const {
     return marked(new_vector_operator(std::move(links), settings));
   }
-  /// From links that move: `vector_operator::follow` brings the operator to them.
+  /// From links that move: `vector_operator::follow` brings the operator to them. Throws input_error for links of
+  /// another library, too.
   std::unique_ptr<vector_operator> make_vector_operator(link_field& links,
                                                         const vector_operator_settings& settings) const {
-    auto made = make_vector_operator(std::make_shared<const gauge_configuration>(links.on_host()), settings);
-    made->follow(links);
-    return made;
+    return following(links, [&](links_pointer u) { return make_vector_operator(std::move(u), settings); });
   }
 
   // Solvers. Links of the host have their ghosts filled; a GPU copies them. A solver throws input_error for settings
-  // that do not go together.
+  // that do not go together, and for links of another library.
 
   std::unique_ptr<propagator_solver> make_propagator_solver(links_pointer links,
                                                             const propagator_settings& settings) const {
@@ -192,9 +200,7 @@ class library {
   /// From links that move: `follow` brings the solver to them.
   std::unique_ptr<propagator_solver> make_propagator_solver(link_field& links,
                                                             const propagator_settings& settings) const {
-    auto made = make_propagator_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
-    made->follow(links);
-    return made;
+    return following(links, [&](links_pointer u) { return make_propagator_solver(std::move(u), settings); });
   }
   std::unique_ptr<multigrid_solver> make_multigrid_solver(links_pointer links,
                                                           const multigrid_settings& settings) const {
@@ -202,17 +208,14 @@ class library {
   }
   /// From links that move: `follow` brings the solver to them, and `renew` the null vectors.
   std::unique_ptr<multigrid_solver> make_multigrid_solver(link_field& links, const multigrid_settings& settings) const {
-    auto made = make_multigrid_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
-    made->follow(links);
-    return made;
+    return following(links, [&](links_pointer u) { return make_multigrid_solver(std::move(u), settings); });
   }
-  virtual std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links,
-                                                              const overlap_settings& settings) const = 0;
+  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer links, const overlap_settings& settings) const {
+    return marked(new_overlap_solver(std::move(links), settings));
+  }
   /// From links that move: `follow` brings H to them. Modes and sign functions have to be made again.
   std::unique_ptr<overlap_solver> make_overlap_solver(link_field& links, const overlap_settings& settings) const {
-    auto made = make_overlap_solver(std::make_shared<const gauge_configuration>(links.on_host()), settings);
-    made->follow(links);
-    return made;
+    return following(links, [&](links_pointer u) { return make_overlap_solver(std::move(u), settings); });
   }
   /// \param domain  of the same ranks; must outlive the solver
   virtual std::unique_ptr<dg_solver> make_dg_solver(const dg_domain& domain, const dg_settings& settings) const = 0;
@@ -288,6 +291,10 @@ class library {
  private:
   // Make the objects that the members above return, before they are marked as this library's.
 
+  virtual std::unique_ptr<link_field> imported_links(gauge_configuration links) const = 0;
+  virtual std::unique_ptr<link_field> new_links(const link_start& start, std::uint64_t seed) const = 0;
+  virtual std::unique_ptr<link_field> new_own_links(const link_start& start, std::uint64_t seed,
+                                                    const extents& lattice) const = 0;
   virtual std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const = 0;
   virtual std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const = 0;
   virtual std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
@@ -296,6 +303,18 @@ class library {
                                                                    const propagator_settings& settings) const = 0;
   virtual std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer links,
                                                                  const multigrid_settings& settings) const = 0;
+  virtual std::unique_ptr<overlap_solver> new_overlap_solver(links_pointer links,
+                                                             const overlap_settings& settings) const = 0;
+
+  /// Returns an object that follows links, which `make` makes of a copy. Throws input_error for links of another
+  /// library.
+  template <class Make>
+  std::invoke_result_t<Make, links_pointer> following(link_field& links, const Make& make) const {
+    require_same_library(links.mark(), mark_, "links", "the new object");
+    auto made = make(std::make_shared<const gauge_configuration>(links.on_host()));
+    made->follow(links);
+    return made;
+  }
 
   template <class Part>
   std::unique_ptr<Part> marked(std::unique_ptr<Part> made) const {

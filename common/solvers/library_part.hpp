@@ -26,11 +26,10 @@ inline void require_same_library(const library_mark& a, const library_mark& b, c
                       (a == nullptr ? "the " + what : whose));
   if (a == b) return;
   require_same_lattice(*a, *b, what, whose + " on ");
-  throw input_error(what + " of another library: expected the library of " + whose +
-                    "; copy them by way of an array of the host");
+  throw input_error(what + " of another library: expected the library of " + whose + "; copy them by way of the host");
 }
 
-/// A solver or an operator that a library made. The library marks it as its own.
+/// A solver, an operator or links that a library made. The library marks it as its own.
 class library_part {
  public:
   const library_mark& mark() const { return mark_; }

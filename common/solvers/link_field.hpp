@@ -20,6 +20,7 @@
 #include "common/lattice/same_lattice.hpp"
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
+#include "common/solvers/library_part.hpp"
 
 namespace plaquette {
 
@@ -27,8 +28,9 @@ struct flowed_links;
 struct fixed_links;
 
 /// A gauge configuration that lives on the device of a library and changes there. It counts how often it moved, so that
-/// operators made from it know when they have to follow. One caller at a time.
-class link_field {
+/// operators made from it know when they have to follow. Objects of its library take it, and no others. Links that are
+/// made of it are of the same library. One caller at a time.
+class link_field : public library_part {
  public:
   link_field() = default;
   link_field(const link_field&) = delete;
@@ -134,18 +136,14 @@ class link_field_of : public link_field {
   std::optional<Links> links_;
 };
 
-/// Returns the links behind a handle. Throws input_error if they are of another kind of library.
-template <class Links>
-const Links& links_behind(const link_field& handle) {
-  const auto* known = dynamic_cast<const link_field_of<Links>*>(&handle);
-  if (known == nullptr) throw input_error("links: expected those of this library, found those of another");
-  return known->links();
-}
-/// Throws input_error, too, if they are of another lattice.
+/// Returns the links behind a handle. Throws input_error if they were taken, or if they are of another kind of library
+/// or of another lattice.
 /// \param whose  has the lattice `geometry`, for the message: "an operator"
 template <class Links>
 const Links& links_behind(const link_field& handle, const lattice_geometry& geometry, const std::string& whose) {
-  const Links& u = links_behind<Links>(handle);
+  const auto* known = dynamic_cast<const link_field_of<Links>*>(&handle);
+  if (known == nullptr) throw input_error("links: expected those of this library, found those of another");
+  const Links& u = known->links();
   if constexpr (requires { u.get_context(); })
     require_same_lattice(u.get_context().geometry(), geometry, "links", whose + " on ");
   else

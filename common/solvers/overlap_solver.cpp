@@ -17,6 +17,7 @@ void links_of_overlap::require_current(const std::string& what, int follows) con
 }
 
 void overlap_solver::follow(const link_field& links) {
+  require_same_library(links.mark(), mark(), "links", "this overlap solver");
   follow_checked(links);
   followed_->note(links);
 }

@@ -24,6 +24,7 @@
 #include "common/overlap/overlap_mode_set.hpp"
 #include "common/overlap/overlap_solve_rule.hpp"
 #include "common/overlap/sign_options.hpp"
+#include "common/solvers/library_part.hpp"
 #include "common/solvers/link_field.hpp"
 #include "common/solvers/search_memory.hpp"
 #include "common/solvers/solver_vectors.hpp"
@@ -156,7 +157,7 @@ class links_of_overlap {
 /// Members that take handles expect vectors that a solver of the same library made, on the same lattice; they throw
 /// input_error for others. All members are collective. Members that apply H, or take what was made of it, throw
 /// input_error if the links that the solver follows have moved since.
-class overlap_solver {
+class overlap_solver : public library_part {
  public:
   virtual ~overlap_solver() = default;
 

@@ -32,6 +32,7 @@ void require_pair(const vectors& to, const vectors& from, const library_part& pa
 }  // namespace
 
 void vector_operator::follow(const link_field& links) {
+  require_same_library(links.mark(), mark(), "links", "this operator");
   follow_checked(links);
   followed_.note(links);
 }
@@ -47,6 +48,7 @@ void vector_operator::apply(vectors& y, const vectors& x, const operator_form& f
 }
 
 void vector_solver::follow(const link_field& links) {
+  require_same_library(links.mark(), mark(), "links", "this solver");
   follow_checked(links);
   followed_.note(links);
 }

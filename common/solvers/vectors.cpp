@@ -103,6 +103,7 @@ void vectors::make_source(int column, const source_description& source, source_c
   require_column(column, 1, "a source");
   require_source_on(source, geometry().global());
   require_component(component);
+  require_same_library(links.mark(), mark_, "links", "these vectors");
   body().make_source(column, source, component, links);
 }
 void vectors::make_noise(int column, const noise_description& noise, source_component component) {

@@ -308,7 +308,7 @@ TEST_P(library_test, VectorsAreFilledWithNoiseAndSmearedSources) {
   EXPECT_THAT(message_of([&] { v.make_noise(0, {}, {4, 0}); }), HasSubstr("spins 0 to 3"));
   const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
   EXPECT_THAT(message_of([&] { v.make_source(0, smeared, {0, 0}, *other->make_links({}, 1)); }),
-              HasSubstr("found those of another"));
+              HasSubstr("links of another library"));
 }
 
 /// Other links are made on the device, without a copy to or from the host, of neighbours on other ranks, too.
@@ -700,7 +700,7 @@ TEST_P(library_test, OperatorsFollowLinksThatMove) {
   const auto longer = open(GetParam(), {4, 6, 2, 12});
   EXPECT_THAT(message_of([&] { a->follow(*longer->make_links({}, 1)); }), HasSubstr("links on a lattice"));
   const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
-  EXPECT_THAT(message_of([&] { a->follow(*other->make_links({}, 1)); }), HasSubstr("found those of another"));
+  EXPECT_THAT(message_of([&] { a->follow(*other->make_links({}, 1)); }), HasSubstr("links of another library"));
 }
 
 TEST_P(library_test, PropagatorSolversFollowLinksThatMove) {
@@ -753,7 +753,7 @@ TEST_P(library_test, PropagatorSolversFollowLinksThatMove) {
   const auto longer = open(GetParam(), {4, 6, 2, 12});
   EXPECT_THAT(message_of([&] { solver->follow(*longer->make_links({}, 1)); }), HasSubstr("links on a lattice"));
   const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
-  EXPECT_THAT(message_of([&] { solver->follow(*other->make_links({}, 1)); }), HasSubstr("found those of another"));
+  EXPECT_THAT(message_of([&] { solver->follow(*other->make_links({}, 1)); }), HasSubstr("links of another library"));
 }
 
 bool have_same_bits(const gauge_configuration& a, const gauge_configuration& b) {
@@ -977,7 +977,7 @@ struct moving_multigrid_test : testing::TestWithParam<device_kind> {
 };
 
 TEST_P(moving_multigrid_test, SolversFollowInPlace) {
-  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu, {4, 4, 4, 8});
   for (const multigrid_case& of : cases()) {
     SCOPED_TRACE(of.what);
     const auto solver = on->make_multigrid_solver(*moving, of.settings);
@@ -1025,7 +1025,7 @@ TEST_P(moving_multigrid_test, SolversFollowInPlace) {
 
     const auto longer = open(GetParam(), {4, 4, 4, 12});
     EXPECT_THAT(message_of([&] { solver->follow(*longer->make_links({}, 1)); }), HasSubstr("links on a lattice"));
-    EXPECT_THAT(message_of([&] { solver->follow(*other->make_links({}, 1)); }), HasSubstr("found those of another"));
+    EXPECT_THAT(message_of([&] { solver->follow(*other->make_links({}, 1)); }), HasSubstr("links of another library"));
     expect_current_operators(*solver);
 
     // Back on the first links nothing is left of the others.
@@ -1263,6 +1263,52 @@ TEST_P(library_test, LinksThatWereTakenAreRefused) {
   EXPECT_EQ(taken->moves(), 1) << "what fails is no move";
   vectors x = drawn_vectors({}), y = x.like();
   a->apply(y, x);
+}
+
+TEST_P(library_test, LinksOfAnotherLibraryAreRefused) {
+  const auto twin = open(GetParam()), longer = open(GetParam(), {4, 6, 2, 12});
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  propagator_settings settings = settings_of(action, precision::double_, precision::single);
+  settings.columns = 1;
+  const auto a = on->make_vector_operator(links, {.action = action});
+  const auto solver = on->make_propagator_solver(links, settings);
+  const auto by_multigrid = on->make_multigrid_solver(links, {.action = action});
+  const auto overlap = on->make_overlap_solver(links, {});
+  const source_description smeared{.kind = source_kind::gaussian};
+  vectors v = on->make_vectors({});
+  for (const auto& [from, message] : {std::pair{twin, "links of another library"},
+                                      {other, "links of another library"},
+                                      {longer, "links on a lattice"}}) {
+    const auto there = from->make_links({link_start::kind::weak, 0.3}, 4);
+    for (const auto& work : std::vector<std::function<void()>>{
+             [&] { a->follow(*there); }, [&] { solver->follow(*there); }, [&] { by_multigrid->follow(*there); },
+             [&] { overlap->follow(*there); }, [&] { v.make_source(0, smeared, {0, 0}, *there); },
+             [&] { on->make_vector_operator(*there, {.action = action}); },
+             [&] { on->make_propagator_solver(*there, settings); },
+             [&] { on->make_multigrid_solver(*there, {.action = action}); },
+             [&] { on->make_overlap_solver(*there, {}); }})
+      EXPECT_THAT(message_of(work), HasSubstr(message));
+    const stout_smearing stout{.steps = 1, .rho = 0.1};
+    EXPECT_THAT(message_of([&] { a->follow(*from->import_links(there->exported())); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->copy()); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->smeared(stout)); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->smeared(ape_smearing{})); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->smeared(hyp_smearing{})); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->flowed(0.02, 0.02).links); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { a->follow(*there->fixed(gauge_condition::landau, {.sweep_limit = 1}).links); }),
+                HasSubstr(message));
+  }
+  const auto alone = on->make_own_links({}, 1, lattice);
+  EXPECT_EQ(alone->measure().average, 1.0);
+  EXPECT_THAT(message_of([&] { a->follow(*alone); }),
+              testing::AnyOf(HasSubstr("links of another library"), HasSubstr("links on a lattice")));
+
+  const auto of_nobody = cpu::make_propagator_solver(cpu::context(geometry, comm), links, settings);
+  const auto here = on->import_links(*links);
+  EXPECT_THAT(message_of([&] { of_nobody->follow(*here); }), HasSubstr("no library made this solver"));
+  a->follow(*here->copy());
+  solver->follow(*here->copy());
+  overlap->follow(*here->copy());
 }
 
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {

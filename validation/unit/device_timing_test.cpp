@@ -29,14 +29,6 @@ class made_up_device final : public library {
   explicit made_up_device(double free = 0.0)
       : library(made_up_facts(), lattice_geometry({4, 4, 4, 4}), communicator()), free_(free) {}
 
-  std::unique_ptr<link_field> import_links(gauge_configuration) const override { return nullptr; }
-  std::unique_ptr<link_field> make_links(const link_start&, std::uint64_t) const override { return nullptr; }
-  std::unique_ptr<link_field> make_own_links(const link_start&, std::uint64_t, const extents&) const override {
-    return nullptr;
-  }
-  std::unique_ptr<overlap_solver> make_overlap_solver(links_pointer, const overlap_settings&) const override {
-    return nullptr;
-  }
   std::unique_ptr<dg_solver> make_dg_solver(const dg_domain&, const dg_settings&) const override { return nullptr; }
   std::unique_ptr<scaling::operator_maker> make_timed_operators(const scaling::timed_action&) const override {
     return nullptr;
@@ -56,6 +48,11 @@ class made_up_device final : public library {
   double copy_gbytes_per_s() const override { return 1.0; }
 
  private:
+  std::unique_ptr<link_field> imported_links(gauge_configuration) const override { return nullptr; }
+  std::unique_ptr<link_field> new_links(const link_start&, std::uint64_t) const override { return nullptr; }
+  std::unique_ptr<link_field> new_own_links(const link_start&, std::uint64_t, const extents&) const override {
+    return nullptr;
+  }
   std::unique_ptr<vectors_body> new_vectors(const vectors_shape&) const override { return nullptr; }
   std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle&) const override {
     return {};
@@ -67,6 +64,9 @@ class made_up_device final : public library {
     return nullptr;
   }
   std::unique_ptr<multigrid_solver> new_multigrid_solver(links_pointer, const multigrid_settings&) const override {
+    return nullptr;
+  }
+  std::unique_ptr<overlap_solver> new_overlap_solver(links_pointer, const overlap_settings&) const override {
     return nullptr;
   }
 
