@@ -173,8 +173,9 @@ class library {
   /// Returns vectors with undefined numbers. Throws input_error for a shape that is none.
   vectors make_vectors(const vectors_shape& shape) const { return {mark_, shape, new_vectors(shape)}; }
   /// Returns vectors with the numbers behind a handle of a solver, such as its solutions; Dirac spinors of vectors of
-  /// one chirality. Throws input_error for a handle of another kind of library or of another lattice.
+  /// one chirality. Throws input_error for a handle of another library or of another lattice.
   vectors copy_of(const vectors_handle& of) const {
+    require_library_of(of, mark_, "vectors of a solver", "the new vectors");
     auto [shape, body] = copied_vectors(of);
     return {mark_, shape, std::move(body)};
   }

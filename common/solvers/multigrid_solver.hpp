@@ -308,7 +308,7 @@ class multigrid_solver : public vector_solver {
   virtual multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) = 0;
   /// Returns about M^-1 b, in single precision, as a preconditioner for other algorithms. BiCGstab takes 16 bits for
   /// tolerances of 1e-2 and above. The sources and solutions of the other members stay.
-  /// \param b            in single precision, on all sites, of a solver of this library
+  /// \param b            in single precision, on all sites, of this library; input_error is thrown for others
   /// \param by_bicgstab  which needs no set_up
   virtual single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) = 0;
   /// |x| and |b|, per right-hand side.

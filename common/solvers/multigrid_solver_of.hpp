@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/error.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/solvers/coarse_identities.hpp"
 #include "common/solvers/cycle_tuner.hpp"
 #include "common/solvers/low_mode_finder.hpp"
@@ -142,7 +143,7 @@ class multigrid_solver_of final : public multigrid_solver {
   std::vector<double> source_norms() const override { return norms(*b_); }
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
   vectors_handle solutions() override {
-    vectors_handle here = handle_of(outer_field(*x_));
+    vectors_handle here = handle_of(outer_field(*x_), 0, mark());
     given_ = here;
     return here;
   }
@@ -165,8 +166,10 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) override {
     require_current_links();
+    require_library_of(b, mark(), "vectors", "this solver");
     const single_field& in = fields_of<single_field>(b);
-    return by_bicgstab ? solves_.in_single_by_bicgstab(in, rule) : solves_.in_single(in, rule);
+    require_same_lattice(in.get_context().geometry(), context_.geometry(), "vectors", "this solver on ");
+    return by_bicgstab ? solves_.in_single_by_bicgstab(in, rule, mark()) : solves_.in_single(in, rule, mark());
   }
   solve_profile profile(const stopping_rule& rule) override {
     require_current_links();

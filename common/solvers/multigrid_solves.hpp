@@ -79,21 +79,22 @@ class multigrid_solves {
   }
 
   /// Returns about M^-1 b by flexible GCR, all in single precision.
-  single_solution in_single(const single_field& b, stopping_rule rule) const {
+  /// \param mark  of the solution
+  single_solution in_single(const single_field& b, stopping_rule rule, const library_mark& mark) const {
     rule.guess_is_zero = true;
     const auto& a = *operators_.library().system();
     const auto& cycle = hierarchy_.cycle_in_single(std::max(b.columns(), hierarchy_.columns_of_cycle()));
-    return solve_even_sites(a, b, [&](single_field& x, const single_field& even) {
+    return solve_even_sites(a, b, mark, [&](single_field& x, const single_field& even) {
       return flexible_gcr(a, x, even, rule, cycle, {settings_.restart_length, 0});
     });
   }
 
   /// Returns about M^-1 b by BiCGstab, in single precision or in 16 bits. It needs no set-up.
-  single_solution in_single_by_bicgstab(const single_field& b, stopping_rule rule) const {
+  single_solution in_single_by_bicgstab(const single_field& b, stopping_rule rule, const library_mark& mark) const {
     rule.guess_is_zero = true;
     rule.check_interval = std::min(Backend::check_interval, 5);  // few iterations are enough
     const auto solve = [&](const auto& schur, const auto& rounded) {
-      return solve_even_sites(schur, rounded,
+      return solve_even_sites(schur, rounded, mark,
                               [&](auto& x, const auto& even) { return bicgstab(schur, x, even, rule); });
     };
     // 16 bits resolve far less than this: their rounding is 3e-5 of the largest number of a site.
@@ -167,7 +168,8 @@ class multigrid_solves {
 
   /// Returns the solution of the full system, in single precision, from one on even sites.
   template <class Schur, field_batch Field, class Solver>
-  single_solution solve_even_sites(const Schur& schur, const Field& b, const Solver& solver) const {
+  single_solution solve_even_sites(const Schur& schur, const Field& b, const library_mark& mark,
+                                   const Solver& solver) const {
     Field even = schur.even_like(b), y = like(even), x = like(b);
     schur.prepare_source(even, b);
     zero(y);
@@ -175,11 +177,11 @@ class multigrid_solves {
     found.report = solver(y, even);
     schur.reconstruct_solution(x, y, b);
     if constexpr (std::same_as<Field, single_field>) {
-      found.x = handle_of(std::move(x));
+      found.x = handle_of(std::move(x), 0, mark);
     } else {
       single_field converted = like(x, x.columns(), as<single_field>);
       convert(converted, x);
-      found.x = handle_of(std::move(converted));
+      found.x = handle_of(std::move(converted), 0, mark);
     }
     return found;
   }

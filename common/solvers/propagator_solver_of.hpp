@@ -182,7 +182,7 @@ class propagator_solver_of final : public propagator_solver {
 
   void get_solution(int column, spinor_configuration& x) const override { export_column(x, x_, column); }
   vectors_handle solutions() override {
-    vectors_handle here = handle_of(x_);
+    vectors_handle here = handle_of(x_, 0, mark());
     given_ = here;
     return here;
   }

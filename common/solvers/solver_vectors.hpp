@@ -5,14 +5,17 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/spinor_array.hpp"
+#include "common/solvers/library_part.hpp"
 
 namespace plaquette {
 
-/// A batch of vectors where the fields of a solver live: Dirac spinors, or spinors of one chirality.
-class solver_vectors {
+/// A batch of vectors where the fields of a solver live: Dirac spinors, or spinors of one chirality. Its mark is null
+/// if its maker did not know its library.
+class solver_vectors : public library_part {
  public:
   virtual ~solver_vectors() = default;
   virtual int count() const = 0;
@@ -29,6 +32,14 @@ using vectors_handle = std::shared_ptr<const solver_vectors>;
 
 /// Returns how many vectors there are: 0 without a handle.
 inline int count(const vectors_handle& vectors) { return vectors ? vectors->count() : 0; }
+
+/// Throws input_error for vectors of another library, if it is known which one made them.
+/// \param what   "vectors"
+/// \param whose  has the mark: "this solver"
+inline void require_library_of(const vectors_handle& vectors, const library_mark& mark, const std::string& what,
+                               const std::string& whose) {
+  if (vectors && vectors->mark() && mark) require_same_library(vectors->mark(), mark, what, whose);
+}
 
 /// Puts vector `number` into `to`, in the DeGrand-Rossi basis.
 using vector_source = std::function<void(int number, spinor_configuration& to)>;

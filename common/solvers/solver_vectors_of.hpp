@@ -52,9 +52,12 @@ class solver_vectors_of final : public solver_vectors {
 };
 
 /// Returns a handle to fields, which shares their storage: they must not change any more.
+/// \param mark  of their library, if it is known
 template <field_batch Field>
-vectors_handle handle_of(Field fields, int chirality = 0) {
-  return std::make_shared<const solver_vectors_of<Field>>(std::move(fields), chirality);
+vectors_handle handle_of(Field fields, int chirality = 0, library_mark mark = {}) {
+  auto made = std::make_shared<solver_vectors_of<Field>>(std::move(fields), chirality);
+  made->set_mark(std::move(mark));
+  return made;
 }
 
 /// Returns the fields behind a handle. Throws input_error if they are of another library, or if the handle is null.

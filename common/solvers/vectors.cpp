@@ -157,7 +157,7 @@ std::vector<double> vectors::norm2() const { return body().squares(); }
 vectors_handle vectors::freeze() && {
   if (shape_.sites != site_subset::full)
     throw input_error("vectors that solvers share: expected all sites, found " + to_string(shape_));
-  vectors_handle handle = body().freeze();
+  vectors_handle handle = body().freeze(mark_);
   body_.reset();
   return handle;
 }

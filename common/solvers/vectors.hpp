@@ -84,7 +84,7 @@ class vectors_body {
   virtual void rotate_by_gamma_5() = 0;
   virtual std::vector<complex<double>> products(const vectors_body& u) const = 0;
   virtual std::vector<double> squares() const = 0;
-  virtual vectors_handle freeze() = 0;
+  virtual vectors_handle freeze(library_mark mark) = 0;
 };
 
 /// A batch of vectors. All members are collective except `shape` and the accessors after it. Two vectors that meet are

@@ -151,7 +151,7 @@ class vectors_of final : public vectors_in<typename Backend::template field<T>> 
     for (const complex<double>& square : host_values(norm2(field_))) all.push_back(square.re);
     return all;
   }
-  vectors_handle freeze() override { return handle_of(field_); }
+  vectors_handle freeze(library_mark mark) override { return handle_of(field_, 0, std::move(mark)); }
 
  private:
   bool is_full() const { return field_.shape().sites == site_subset::full; }

@@ -637,7 +637,7 @@ TEST_P(library_test, HandlesOfSolversAreFrozenVectors) {
   EXPECT_THAT(message_of([&] { on->make_vectors({.sites = site_subset::even}).freeze(); }), HasSubstr("all sites"));
   EXPECT_THAT(message_of([&] { on->copy_of(vectors_handle{}); }), HasSubstr("found none"));
   const auto other = GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu;
-  EXPECT_THAT(message_of([&] { open(other)->copy_of(handle); }), HasSubstr("one of another library"));
+  EXPECT_THAT(message_of([&] { open(other)->copy_of(handle); }), HasSubstr("of another library"));
   EXPECT_THAT(message_of([&] { open(GetParam(), {4, 6, 2, 12})->copy_of(handle); }),
               HasSubstr("vectors of a solver on a lattice"));
 }
@@ -1309,6 +1309,24 @@ TEST_P(library_test, LinksOfAnotherLibraryAreRefused) {
   a->follow(*here->copy());
   solver->follow(*here->copy());
   overlap->follow(*here->copy());
+}
+
+TEST_P(library_test, HandlesOfAnotherLibraryAreRefused) {
+  const auto twin = open(GetParam()), longer = open(GetParam(), {4, 6, 2, 12});
+  const auto solver = on->make_multigrid_solver(links, {.action = action});
+  const stopping_rule rule{.tolerance = 1e-4, .limit = 200};
+  for (const auto& [from, message] :
+       {std::pair{twin, "vectors of another library"}, {longer, "vectors on a lattice"}}) {
+    vectors there = from->make_vectors({.numbers = precision::single});
+    there.fill_random(1);
+    const vectors_handle handle = std::move(there).freeze();
+    EXPECT_THAT(message_of([&] { solver->solve_in_single(handle, rule, true); }), HasSubstr(message));
+    EXPECT_THAT(message_of([&] { on->copy_of(handle); }), HasSubstr("vectors of a solver o"));
+  }
+  vectors here = on->make_vectors({.numbers = precision::single});
+  here.fill_random(1);
+  const single_solution once = solver->solve_in_single(std::move(here).freeze(), rule, true);
+  EXPECT_TRUE(solver->solve_in_single(once.x, rule, true).report.all_converged());
 }
 
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
