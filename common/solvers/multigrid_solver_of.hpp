@@ -26,6 +26,7 @@
 #include "common/solvers/multigrid_solves.hpp"
 #include "common/solvers/multigrid_work.hpp"
 #include "common/solvers/null_space_study.hpp"
+#include "common/solvers/solver_arguments.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/solvers/vectors_of.hpp"
 
@@ -112,12 +113,17 @@ class multigrid_solver_of final : public multigrid_solver {
   // ---- Sources and solutions
 
   void resize(int columns) override {
+    require_some_columns(columns, "multigrid");
     b_.emplace(context_, field_shape{.columns = columns});
     resize_solutions();
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     scale(*x_, of_all_columns({nan, nan}));  // the memory may hold the solution of a solve before
   }
-  void set_source(int column, const spinor_configuration& b) override { import_column(*b_, column, b); }
+  void set_source(int column, const spinor_configuration& b) override {
+    require_columns(column, 1, b_->columns(), "a source");
+    require_same_lattice(b.geometry(), context_.geometry(), "a source", "a solver on ");
+    import_column(*b_, column, b);
+  }
   bool set_sources(const spinor_array<const double>& b) override {
     resize(b.columns);
     import_array(*b_, b);
@@ -126,6 +132,7 @@ class multigrid_solver_of final : public multigrid_solver {
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     require_current_links();
+    require_spin_colours(components);
     resize(static_cast<int>(components.size()));
     int column = 0;
     for (const int component : components)
@@ -141,7 +148,11 @@ class multigrid_solver_of final : public multigrid_solver {
 
   std::vector<double> solution_norms() const override { return norms(*x_); }
   std::vector<double> source_norms() const override { return norms(*b_); }
-  void get_solution(int column, spinor_configuration& x) const override { export_column(x, *x_, column); }
+  void get_solution(int column, spinor_configuration& x) const override {
+    require_columns(column, 1, x_->columns(), "a solution");
+    require_same_lattice(x.geometry(), context_.geometry(), "a solution", "a solver on ");
+    export_column(x, *x_, column);
+  }
   vectors_handle solutions() override {
     vectors_handle here = handle_of(outer_field(*x_), 0, mark());
     given_ = here;

@@ -27,6 +27,7 @@
 #include "common/solvers/backend.hpp"
 #include "common/solvers/clover_inverse.hpp"
 #include "common/solvers/overlap_solver.hpp"
+#include "common/solvers/solver_arguments.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/stopwatch.hpp"
 
@@ -146,7 +147,9 @@ class overlap_solver_of final : public overlap_solver {
     return handle_of(std::move(x), chirality);
   }
   vectors_handle columns(const vectors_handle& x, int first, int count) const override {
-    return handle_of(view(fields_of<Field>(x), first, count), x->chirality());
+    const Field& all = fields_of<Field>(x);
+    require_columns(first, count, all.columns(), "vectors of a solver");
+    return handle_of(view(all, first, count), x->chirality());
   }
   double distance(const vectors_handle& a, const vectors_handle& b) const override {
     return norm_of_difference(fields_of<Field>(a), fields_of<Field>(b));

@@ -106,7 +106,8 @@ class operator_trial {
 
 /// Solves M x = b for a batch of columns by a Krylov solver on even sites. `solve` of vectors leaves the sources and
 /// solutions of the other members as they are, and solves systems on even sites too. All members except the const ones
-/// are collective. One caller at a time.
+/// are collective. Members throw input_error for columns, spin-colours and fields that do not fit. One caller at a
+/// time.
 class propagator_solver : public vector_solver {
  public:
   using vector_solver::solve;

@@ -19,10 +19,12 @@
 #include "common/error.hpp"
 #include "common/krylov/groups.hpp"
 #include "common/krylov/mixed_solve.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/operators/even_complement.hpp"
 #include "common/solvers/alternating_inputs.hpp"
 #include "common/solvers/backend.hpp"
 #include "common/solvers/propagator_solver.hpp"
+#include "common/solvers/solver_arguments.hpp"
 #include "common/solvers/solver_vectors_of.hpp"
 #include "common/solvers/vectors_of.hpp"
 
@@ -64,9 +66,19 @@ class operator_trial_of final : public operator_trial {
         in_(like(like_input, like_input.columns(), as<Field>)) {}
 
   int columns() const override { return in_.first().columns(); }
-  void set_input(int column, const spinor_configuration& in) override { import_column(in_.first(), column, in); }
-  void set_inputs(const spinor_array<const double>& in) override { import_array(in_.first(), in); }
-  void get_outputs(const spinor_array<double>& out) const override { export_array(out, *out_); }
+  void set_input(int column, const spinor_configuration& in) override {
+    require_columns(column, 1, columns(), "an input");
+    require_same_lattice(in.geometry(), in_.first().get_context().geometry(), "an input", "an operator on ");
+    import_column(in_.first(), column, in);
+  }
+  void set_inputs(const spinor_array<const double>& in) override {
+    require_columns(0, in.columns, columns(), "inputs");
+    import_array(in_.first(), in);
+  }
+  void get_outputs(const spinor_array<double>& out) const override {
+    require_columns(0, out.columns, columns(), "outputs");
+    export_array(out, output());
+  }
   void restart(complex<double> first, complex<double> second) override {
     make_room();
     in_.refresh(first, second);
@@ -79,8 +91,14 @@ class operator_trial_of final : public operator_trial {
     dagger ? operator_.apply_dagger(*out_, in) : operator_.apply(*out_, in);
   }
   double flops() const override { return operator_.flops_per_site() * sites_ * columns(); }
-  void get_input(int column, spinor_configuration& in) const override { export_column(in, in_.last(), column); }
-  void get_output(int column, spinor_configuration& out) const override { export_column(out, *out_, column); }
+  void get_input(int column, spinor_configuration& in) const override {
+    require_columns(column, 1, columns(), "an input");
+    export_column(in, in_.last(), column);
+  }
+  void get_output(int column, spinor_configuration& out) const override {
+    require_columns(column, 1, columns(), "an output");
+    export_column(out, output(), column);
+  }
 
   bool has_halo_settings() const override { return has_settings; }
   void set_overlap(bool overlap) override { m_->hopping().set_overlap(overlap); }
@@ -95,6 +113,11 @@ class operator_trial_of final : public operator_trial {
  private:
   static constexpr bool has_settings = requires(Full& m) { m.hopping().set_communication(true); };
 
+  const Field& output() const {
+    if (!out_)
+      throw input_error("this operator: expected an application before its output, found none: call apply first");
+    return *out_;
+  }
   void make_room() {
     if (!out_) out_.emplace(like(in_.first()));
   }
@@ -142,12 +165,15 @@ class propagator_solver_of final : public propagator_solver {
   const propagator_settings& settings() const override { return settings_; }
 
   void set_source(int column, const spinor_configuration& b) override {
+    require_columns(column, 1, b_.columns(), "a source");
+    require_same_lattice(b.geometry(), context_.geometry(), "a source", "a solver on ");
     if (components_.size() <= static_cast<std::size_t>(column)) components_.resize(column + std::size_t{1}, -1);
     components_[static_cast<std::size_t>(column)] = column;
     import_column(b_, column, b);
   }
 
   bool set_sources(const spinor_array<const double>& b) override {
+    require_columns(0, b.columns, b_.columns(), "sources");
     components_.resize(static_cast<std::size_t>(b.columns));
     std::iota(components_.begin(), components_.end(), 0);
     import_array(b_, b);
@@ -158,6 +184,8 @@ class propagator_solver_of final : public propagator_solver {
   void make_sources(const source_description& source, const std::vector<int>& components,
                     complex<double> phase) override {
     require_current_links();
+    require_columns(0, static_cast<int>(components.size()), b_.columns(), "sources");
+    require_spin_colours(components);
     components_ = components;
     int column = 0;
     for (const int component : components)
@@ -180,7 +208,11 @@ class propagator_solver_of final : public propagator_solver {
     return result;
   }
 
-  void get_solution(int column, spinor_configuration& x) const override { export_column(x, x_, column); }
+  void get_solution(int column, spinor_configuration& x) const override {
+    require_columns(column, 1, x_.columns(), "a solution");
+    require_same_lattice(x.geometry(), context_.geometry(), "a solution", "a solver on ");
+    export_column(x, x_, column);
+  }
   vectors_handle solutions() override {
     vectors_handle here = handle_of(x_, 0, mark());
     given_ = here;

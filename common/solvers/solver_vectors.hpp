@@ -21,7 +21,8 @@ class solver_vectors : public library_part {
   virtual int count() const = 0;
   /// Returns +1 or -1 if all vectors are eigenvectors of gamma_5, kept with 2 spins; 0 for Dirac spinors.
   virtual int chirality() const = 0;
-  /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled.
+  /// Copies vector n, in the DeGrand-Rossi basis. Ghosts are not filled. Throws input_error, as `write` does, if there
+  /// is no such vector.
   virtual void get(int n, spinor_configuration& to) const = 0;
   /// Copies the vectors first, first + 1, ... to the columns of a caller's array, in one pass over their memory.
   virtual void write(int first, const spinor_array<double>& to) const = 0;

@@ -9,6 +9,8 @@
 
 #include "common/concepts.hpp"
 #include "common/error.hpp"
+#include "common/lattice/same_lattice.hpp"
+#include "common/solvers/solver_arguments.hpp"
 #include "common/solvers/solver_vectors.hpp"
 
 namespace plaquette {
@@ -31,10 +33,13 @@ class solver_vectors_of final : public solver_vectors {
   int count() const override { return fields_.columns(); }
   int chirality() const override { return chirality_; }
   void get(int n, spinor_configuration& to) const override {
+    require_columns(n, 1, count(), "vectors of a solver");
+    require_same_lattice(to.geometry(), fields_.get_context().geometry(), "a spinor field", "vectors on ");
     if (chirality_ == 0) return export_column(to, fields_, n);
     export_column(to, whole(n), 0);
   }
   void write(int first, const spinor_array<double>& to) const override {
+    require_columns(first, to.columns, count(), "vectors of a solver");
     if (chirality_ == 0) return export_array(to, view(fields_, first, to.columns));
     for (int n = 0; n < to.columns; ++n) export_array(to.part(n, 1), whole(first + n));
   }

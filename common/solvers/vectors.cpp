@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/error.hpp"
+#include "common/solvers/solver_arguments.hpp"
 
 namespace plaquette {
 
@@ -59,9 +60,7 @@ const vectors_body& vectors::body() const {
 vectors_body& vectors::body() { return const_cast<vectors_body&>(std::as_const(*this).body()); }
 
 void vectors::require_column(int first, int count, const char* what) const {
-  if (first < 0 || count < 0 || count > shape_.columns - first)
-    throw input_error(std::string(what) + ": expected columns below " + std::to_string(shape_.columns) + ", found " +
-                      std::to_string(count) + " from column " + std::to_string(first));
+  require_columns(first, count, shape_.columns, what);
 }
 
 void vectors::require_partner(const vectors& u, const char* what) const {

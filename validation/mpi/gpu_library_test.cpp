@@ -1329,6 +1329,35 @@ TEST_P(library_test, HandlesOfAnotherLibraryAreRefused) {
   EXPECT_TRUE(solver->solve_in_single(once.x, rule, true).report.all_converged());
 }
 
+TEST_P(library_test, ColumnsThatASolverDoesNotHaveAreRefused) {
+  propagator_settings settings = settings_of(action, precision::double_, precision::single);
+  settings.columns = 2;
+  const auto by_krylov = on->make_propagator_solver(links, settings);
+  const auto by_multigrid = on->make_multigrid_solver(links, {.action = action});
+  by_multigrid->resize(2);
+  spinor_configuration psi(geometry), longer(open(GetParam(), {4, 6, 2, 12})->geometry());
+  const auto refuse = [&](auto& solver, const auto& make_sources) {
+    for (const int column : {-1, 2, 99}) {
+      EXPECT_THAT(message_of([&] { solver.set_source(column, psi); }), HasSubstr("expected columns below 2"));
+      EXPECT_THAT(message_of([&] { solver.get_solution(column, psi); }), HasSubstr("expected columns below 2"));
+      EXPECT_THAT(message_of([&] { solver.solutions()->get(column, psi); }), HasSubstr("expected columns below 2"));
+    }
+    EXPECT_THAT(message_of([&] { solver.solutions()->write(1, {.columns = 2}); }),
+                HasSubstr("expected columns below 2"));
+    EXPECT_THAT(message_of([&] { solver.set_source(0, longer); }), HasSubstr("a source on a lattice"));
+    EXPECT_THAT(message_of([&] { solver.get_solution(0, longer); }), HasSubstr("a solution on a lattice"));
+    EXPECT_THAT(message_of([&] { make_sources({12}); }), HasSubstr("spin-colours from 0 to 11, found 12"));
+    EXPECT_THAT(message_of([&] { make_sources({-1}); }), HasSubstr("spin-colours from 0 to 11, found -1"));
+  };
+  refuse(*by_krylov, [&](const std::vector<int>& components) { by_krylov->make_sources({}, components); });
+  EXPECT_THAT(message_of([&] { by_krylov->make_sources({}, {0, 1, 2}); }), HasSubstr("expected columns below 2"));
+  EXPECT_THAT(message_of([&] { by_krylov->set_sources({.columns = 3}); }), HasSubstr("expected columns below 2"));
+  refuse(*by_multigrid,
+         [&](const std::vector<int>& components) { by_multigrid->make_sources({}, components, {1.0, 0.0}); });
+  EXPECT_THAT(message_of([&] { by_multigrid->resize(0); }), HasSubstr("at least 1 column"));
+  EXPECT_THAT(message_of([&] { by_multigrid->make_sources({}, {}, {1.0, 0.0}); }), HasSubstr("at least 1 column"));
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);
