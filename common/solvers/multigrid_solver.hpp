@@ -254,6 +254,9 @@ struct null_space_study {
 /// operators stay: new coarse operators of old vectors would be worse. `renew` recomputes both. Members that solve, set
 /// up, tune or make sources throw input_error if the links that were followed have moved. Links must stay as near to
 /// SU(3) as `multigrid_settings::distance_from_su3`. The next solve recomputes the domains of Schwarz's procedure.
+///
+/// Members throw input_error for columns, spin-colours and fields that do not fit, and before what they need is there:
+/// `set_up` for cycles, `resize` or sources for solutions, `low_modes` for modes.
 class multigrid_solver : public vector_solver {
  public:
   using vector_solver::solve;

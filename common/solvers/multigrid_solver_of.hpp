@@ -66,12 +66,16 @@ class multigrid_solver_of final : public multigrid_solver {
     return report;
   }
   setup_report setup() const override { return hierarchy_.report(); }
-  stored_setup null_vectors() const override { return hierarchy_.null_vectors(); }
+  stored_setup null_vectors() const override {
+    hierarchy_.require_setup("its null vectors are taken");
+    return hierarchy_.null_vectors();
+  }
 
   // ---- Checks and studies
 
   std::vector<identity_check> identities(bool with_cycle) override {
     require_current_links();
+    hierarchy_.require_setup("checks");
     const coarse_identities<library> of(hierarchy_.lattices());
     std::vector<identity_check> found = of.of_all_levels();
     if (with_cycle && hierarchy_.has_host()) {
@@ -88,15 +92,22 @@ class multigrid_solver_of final : public multigrid_solver {
 
   std::vector<low_mode> low_modes(const mode_probe& probe, const std::function<bool()>& interrupted) override {
     require_current_links();
+    hierarchy_.require_setup("a search for modes");
     const low_mode_finder<Backend> finder(operators_, hierarchy_, solves_);
     const auto modes = finder.find(probe, interrupted);
     modes_.emplace(modes.vectors);
     return finder.described(modes);
   }
-  void get_low_mode(int number, spinor_configuration& v) const override { export_column(v, *modes_, number); }
+  void get_low_mode(int number, spinor_configuration& v) const override {
+    require_modes();
+    require_columns(number, 1, modes_->columns(), "modes");
+    require_same_lattice(v.geometry(), context_.geometry(), "a mode", "a solver on ");
+    export_column(v, *modes_, number);
+  }
 
   null_space_study study_null_space() override {
     require_current_links();
+    require_modes();
     null_space_examiner<library, outer_field> examiner(hierarchy_.lattices(), *modes_);
     outer_field random(context_, field_shape{});
     assign(random, operators_.library().random_fine_field(1, hierarchy_.seed() + 998));
@@ -120,6 +131,7 @@ class multigrid_solver_of final : public multigrid_solver {
     scale(*x_, of_all_columns({nan, nan}));  // the memory may hold the solution of a solve before
   }
   void set_source(int column, const spinor_configuration& b) override {
+    require_sources();
     require_columns(column, 1, b_->columns(), "a source");
     require_same_lattice(b.geometry(), context_.geometry(), "a source", "a solver on ");
     import_column(*b_, column, b);
@@ -141,19 +153,28 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   void set_residuals_as_sources() override {
     require_current_links();
+    require_sources();
     outer_field r = like(*b_);
     residual(r, operators_.full(), *x_, *b_);
     copy(*b_, r);
   }
 
-  std::vector<double> solution_norms() const override { return norms(*x_); }
-  std::vector<double> source_norms() const override { return norms(*b_); }
+  std::vector<double> solution_norms() const override {
+    require_sources();
+    return norms(*x_);
+  }
+  std::vector<double> source_norms() const override {
+    require_sources();
+    return norms(*b_);
+  }
   void get_solution(int column, spinor_configuration& x) const override {
+    require_sources();
     require_columns(column, 1, x_->columns(), "a solution");
     require_same_lattice(x.geometry(), context_.geometry(), "a solution", "a solver on ");
     export_column(x, *x_, column);
   }
   vectors_handle solutions() override {
+    require_sources();
     vectors_handle here = handle_of(outer_field(*x_), 0, mark());
     given_ = here;
     return here;
@@ -167,16 +188,20 @@ class multigrid_solver_of final : public multigrid_solver {
 
   multigrid_solve_report solve(const stopping_rule& rule) override {
     require_current_links();
+    require_sources();
+    hierarchy_.require_setup("a solve");
     if (!given_.expired()) resize_solutions();
     return solves_.with_cycle(*x_, *b_, rule);
   }
   multigrid_solve_report solve_by_bicgstab(const stopping_rule& rule, precision inner) override {
     require_current_links();
+    require_sources();
     if (!given_.expired()) resize_solutions();
     return solves_.by_bicgstab(*x_, *b_, rule, inner);
   }
   single_solution solve_in_single(const vectors_handle& b, const stopping_rule& rule, bool by_bicgstab) override {
     require_current_links();
+    if (!by_bicgstab) hierarchy_.require_setup("a solve");
     require_library_of(b, mark(), "vectors", "this solver");
     const single_field& in = fields_of<single_field>(b);
     require_same_lattice(in.get_context().geometry(), context_.geometry(), "vectors", "this solver on ");
@@ -184,6 +209,8 @@ class multigrid_solver_of final : public multigrid_solver {
   }
   solve_profile profile(const stopping_rule& rule) override {
     require_current_links();
+    require_sources();
+    hierarchy_.require_setup("a solve");
     const auto [solved, lattices] = hierarchy_.profiled(b_->columns(), [&] { return solve(rule); });
     return {solved.seconds, solved.report.iterations(), lattices,
             work_of(static_cast<double>(solved.report.column_applications), lattices, hierarchy_.parameters(),
@@ -213,6 +240,16 @@ class multigrid_solver_of final : public multigrid_solver {
     schur_report report = solves_.with_cycle(to, rotated, rule).report;
     gamma5(to, to);
     return report;
+  }
+
+  void require_sources() const {
+    if (!b_)
+      throw input_error(
+          "multigrid: expected sources and solutions, found no room for them: call resize, set_sources or make_sources "
+          "first");
+  }
+  void require_modes() const {
+    if (!modes_) throw input_error("multigrid: expected modes of a search, found none: call low_modes first");
   }
 
   /// Takes other memory for solutions, whose last ones somebody has a handle to.

@@ -1358,6 +1358,31 @@ TEST_P(library_test, ColumnsThatASolverDoesNotHaveAreRefused) {
   EXPECT_THAT(message_of([&] { by_multigrid->make_sources({}, {}, {1.0, 0.0}); }), HasSubstr("at least 1 column"));
 }
 
+TEST_P(library_test, MultigridRefusesWorkBeforeItsSetup) {
+  const auto solver = on->make_multigrid_solver(links, {.action = action});
+  const stopping_rule rule{.tolerance = 1e-4, .limit = 5};
+  spinor_configuration psi(geometry);
+  vectors given = on->make_vectors({.numbers = precision::single});
+  given.fill_random(1);
+  const vectors_handle b = std::move(given).freeze();
+  for (const auto& work : std::vector<std::function<void()>>{
+           [&] { solver->set_source(0, psi); }, [&] { solver->get_solution(0, psi); }, [&] { solver->solve(rule); },
+           [&] { solver->solve_by_bicgstab(rule, precision::single); }, [&] { solver->solutions(); },
+           [&] { solver->solution_norms(); }, [&] { solver->source_norms(); },
+           [&] { solver->set_residuals_as_sources(); }, [&] { solver->profile(rule); }})
+    EXPECT_THAT(message_of(work), HasSubstr("call resize, set_sources or make_sources first"));
+  solver->resize(1);
+  for (const auto& work : std::vector<std::function<void()>>{
+           [&] { solver->solve(rule); }, [&] { solver->solve_in_single(b, rule, false); },
+           [&] { solver->profile(rule); }, [&] { solver->low_modes({}, {}); }, [&] { solver->identities(false); },
+           [&] { solver->null_vectors(); }, [&] { solver->tune({}); }, [&] { solver->renew(1); }})
+    EXPECT_THAT(message_of(work), HasSubstr("call set_up first"));
+  for (const auto& work :
+       std::vector<std::function<void()>>{[&] { solver->get_low_mode(0, psi); }, [&] { solver->study_null_space(); }})
+    EXPECT_THAT(message_of(work), HasSubstr("call low_modes first"));
+  EXPECT_TRUE(solver->solve_in_single(b, {.tolerance = 1e-2, .limit = 200}, true).report.all_converged());
+}
+
 TEST_P(library_test, ShapesThatDoNotFitAreRefused) {
   const auto a = on->make_vector_operator(links, {.action = action});
   propagator_settings settings = settings_of(action, precision::double_, precision::double_);
