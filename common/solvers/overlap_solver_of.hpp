@@ -19,6 +19,7 @@
 #include "common/comms/communicator.hpp"
 #include "common/eigen/hermitian_modes.hpp"
 #include "common/krylov/ordinary_columns.hpp"
+#include "common/lattice/same_lattice.hpp"
 #include "common/overlap/mode_checks.hpp"
 #include "common/overlap/overlap_modes.hpp"
 #include "common/overlap/overlap_solve.hpp"
@@ -57,15 +58,32 @@ concept overlap_backend =
       same.make_source(x, int{}, source);              // column of a propagator's sources
     };
 
+/// Returns the fields behind a handle. Throws input_error for vectors of another library or lattice.
+/// \param mark   of the library, if it is known
+/// \param whose  "this overlap solver"
+template <class Field>
+const Field& given_fields(const vectors_handle& x, const library_mark& mark, const lattice_geometry& geometry,
+                          const char* whose) {
+  require_library_of(x, mark, "vectors", whose);
+  const Field& fields = fields_of<Field>(x);
+  require_same_lattice(fields.get_context().geometry(), geometry, "vectors", std::string(whose) + " on ");
+  return fields;
+}
+
 /// sign(H) of a library behind the interface.
 template <overlap_backend Backend>
 class sign_operator_of final : public sign_operator {
   using Field = typename Backend::template field<double>;
 
  public:
+  /// \param mark  of the solver
   sign_operator_of(std::shared_ptr<const Backend> backend, std::shared_ptr<const links_of_overlap> links,
-                   sign_function<Backend> sign)
-      : backend_(std::move(backend)), links_(std::move(links)), follows_(links_->follows()), sign_(std::move(sign)) {}
+                   sign_function<Backend> sign, library_mark mark)
+      : backend_(std::move(backend)),
+        links_(std::move(links)),
+        follows_(links_->follows()),
+        sign_(std::move(sign)),
+        mark_(std::move(mark)) {}
 
   /// Throws input_error if it is of other links than the ones that H has now.
   const sign_function<Backend>& function() const {
@@ -80,7 +98,7 @@ class sign_operator_of final : public sign_operator {
   vectors_handle apply(const vectors_handle& x, double delta, sign_precision precision,
                        double* seconds) const override {
     const sign_function<Backend>& current = function();
-    const Field& in = fields_of<Field>(x);
+    const Field& in = given_fields<Field>(x, mark_, backend_->ctx.geometry(), "this sign function");
     Field y = like(in);
     if (seconds != nullptr) {
       backend_->finish();
@@ -92,7 +110,7 @@ class sign_operator_of final : public sign_operator {
       backend_->finish();
       *seconds = watch.seconds();
     }
-    return handle_of(std::move(y));
+    return handle_of(std::move(y), 0, mark_);
   }
 
  private:
@@ -100,6 +118,7 @@ class sign_operator_of final : public sign_operator {
   std::shared_ptr<const links_of_overlap> links_;
   int follows_;  ///< of the solver, when this was made
   sign_function<Backend> sign_;
+  library_mark mark_;
 };
 
 template <overlap_backend Backend>
@@ -124,12 +143,12 @@ class overlap_solver_of final : public overlap_solver {
 
   // --- vectors
 
-  vectors_handle random_vectors(int count) override { return handle_of(random_unit_vectors(count)); }
+  vectors_handle random_vectors(int count) override { return own_handle(random_unit_vectors(count)); }
   vectors_handle sources(const source_description& source) override {
     followed().require_current();
     Field b = like(shape_, spin_colours);
     for (int column = 0; column < spin_colours; ++column) backend_->make_source(b, column, source);
-    return handle_of(std::move(b));
+    return own_handle(std::move(b));
   }
   vectors_handle import_vectors(int count, int chirality, const vector_source& source) override {
     Field x = chirality == 0 ? like(shape_, count) : half(count);
@@ -144,18 +163,18 @@ class overlap_solver_of final : public overlap_solver {
         take_chirality(target, whole, chirality);
       }
     }
-    return handle_of(std::move(x), chirality);
+    return own_handle(std::move(x), chirality);
   }
   vectors_handle columns(const vectors_handle& x, int first, int count) const override {
-    const Field& all = fields_of<Field>(x);
+    const Field& all = fields_behind(x);
     require_columns(first, count, all.columns(), "vectors of a solver");
-    return handle_of(view(all, first, count), x->chirality());
+    return own_handle(view(all, first, count), x->chirality());
   }
   double distance(const vectors_handle& a, const vectors_handle& b) const override {
-    return norm_of_difference(fields_of<Field>(a), fields_of<Field>(b));
+    return norm_of_difference(fields_behind(a), fields_behind(b));
   }
   double distance_from_orthonormal(const vectors_handle& v) const override {
-    return plaquette::distance_from_orthonormal(fields_of<Field>(v));
+    return plaquette::distance_from_orthonormal(fields_behind(v));
   }
 
   // --- H
@@ -164,19 +183,19 @@ class overlap_solver_of final : public overlap_solver {
   void reset_count() override { kernel_.count() = {}; }
   kernel_application apply_kernel(const vectors_handle& x, precision number) const override {
     followed().require_current();
-    const Field& in = fields_of<Field>(x);
+    const Field& in = fields_behind(x);
     return with_kernel(number, in, [&](const auto& h, const auto& rounded) {
       auto out = like(rounded);
       h.apply(out, rounded);
       Field y = like(in), psi = like(in);
       assign(y, out);
       assign(psi, rounded);
-      return kernel_application{handle_of(std::move(psi)), handle_of(std::move(y))};
+      return kernel_application{own_handle(std::move(psi)), own_handle(std::move(y))};
     });
   }
   double seconds_of_kernel(const vectors_handle& x, precision number) const override {
     followed().require_current();
-    return with_kernel(number, fields_of<Field>(x), [&](const auto& h, const auto& in) {
+    return with_kernel(number, fields_behind(x), [&](const auto& h, const auto& in) {
       auto y = like(in), u = like(in), w = like(in);
       zero(y);
       zero(u);
@@ -206,10 +225,10 @@ class overlap_solver_of final : public overlap_solver {
     const InnerField sample = random_sample(4);
     std::optional<std::pair<Field, mode_search_state>> stored;
     if (memory != nullptr)
-      if (auto last = memory->last()) stored.emplace(fields_of<Field>(last->basis), last->state);
+      if (auto last = memory->last()) stored.emplace(fields_behind(last->basis), last->state);
     const mode_keeper<Field> keeper = [&](const Field& basis, const mode_search_state& state) {
       if (memory != nullptr)
-        memory->keep([&] { return search_snapshot<mode_search_state>{state, handle_of(Field(basis))}; });
+        memory->keep([&] { return search_snapshot<mode_search_state>{state, own_handle(Field(basis))}; });
     };
     kernel_modes found;
     found.follows = follows();
@@ -232,14 +251,14 @@ class overlap_solver_of final : public overlap_solver {
       modes.values.resize(static_cast<std::size_t>(wanted));
       modes.residuals.resize(static_cast<std::size_t>(wanted));
     }
-    found.vectors = handle_of(std::move(modes.vectors));
+    found.vectors = own_handle(std::move(modes.vectors));
     found.values = std::move(modes.values);
     found.residuals = std::move(modes.residuals);
     return found;
   }
   std::vector<double> residuals(const kernel_modes& modes) const override {
     followed().require_current();
-    return eigen_residuals(kernel_.as_double(), fields_of<Field>(modes.vectors), modes.values, width);
+    return eigen_residuals(kernel_.as_double(), fields_behind(modes.vectors), modes.values, width);
   }
 
   // --- sign function
@@ -254,7 +273,7 @@ class overlap_solver_of final : public overlap_solver {
       chosen.lowest = modes.values.empty() ? modes.lowest_of_rest : std::abs(modes.values.back());
     if (!chosen.interrupted) chosen.interrupted = settings_.interrupted;
     return handle_of_sign(
-        {kernel_, modes.vectors ? fields_of<Field>(modes.vectors) : like(shape_, 0), modes.values, chosen});
+        {kernel_, modes.vectors ? fields_behind(modes.vectors) : like(shape_, 0), modes.values, chosen});
   }
   int fastest_batch(const sign_handle& sign) override {
     double best = 1e300;
@@ -270,13 +289,13 @@ class overlap_solver_of final : public overlap_solver {
   }
   sign_handle calibrated(const sign_handle& sign, const sign_samples& samples, double delta) const override {
     sign_type changed = function_of(sign);
-    changed.calibrate(fields_of<Field>(samples.x), fields_of<Field>(samples.exact), fields_of<Field>(samples.as_double),
-                      delta, settings_.interrupted);
+    changed.calibrate(fields_behind(samples.x), fields_behind(samples.exact), fields_behind(samples.as_double), delta,
+                      settings_.interrupted);
     return handle_of_sign(std::move(changed));
   }
   sign_of_rest apply_to_rest(const sign_handle& sign, const vectors_handle& x, double delta) const override {
     const sign_type& function = function_of(sign);
-    const Field& in = fields_of<Field>(x);
+    const Field& in = fields_behind(x);
     Field y = like(in), rest = like(in);
     function.apply(y, in, delta, sign_precision::as_double);
     copy(rest, in);
@@ -288,12 +307,12 @@ class overlap_solver_of final : public overlap_solver {
       scale_rows(c, signs);
       subtract_combinations(y, function.modes(), c.numbers());
     }
-    return {handle_of(std::move(rest)), handle_of(std::move(y))};
+    return {own_handle(std::move(rest)), own_handle(std::move(y))};
   }
   overlap_algebra algebra(const sign_handle& sign, const vectors_handle& vectors, double delta,
                           const vectors_handle& image) const override {
     const overlap_operator<sign_type> d(function_of(sign), settings_.rho);
-    const Field& x = fields_of<Field>(vectors);
+    const Field& x = fields_behind(vectors);
     const int n = x.columns();
     // [x, gamma_5 x] -> [D x, D gamma_5 x]; then [gamma_5 D x, D^+ x]. D^+ = gamma_5 D gamma_5, as D computes it.
     Field in = like(x, 2 * n), out = like(in);
@@ -301,7 +320,7 @@ class overlap_solver_of final : public overlap_solver {
     copy(in_first, x);
     gamma5(in_rest, x);
     if (image) {  // D x = x + gamma_5 sign(H) x
-      gamma5(out_first, fields_of<Field>(image));
+      gamma5(out_first, fields_behind(image));
       axpy(out_first, uniform_scalars(x, 1.0), x);
       d.apply(out_rest, in_rest, delta);
     } else {
@@ -330,14 +349,14 @@ class overlap_solver_of final : public overlap_solver {
     int stored_chirality = 0;
     if (memory != nullptr)
       if (auto last = memory->last()) {
-        stored.emplace(fields_of<Field>(last->basis), last->state.restart);
+        stored.emplace(fields_behind(last->basis), last->state.restart);
         stored_chirality = last->state.chirality;
       }
     const restart_keeper<Field> keeper = [&](const std::function<Field()>& basis, const restart_state& state,
                                              int chirality) {
       if (memory != nullptr)
         memory->keep(
-            [&] { return search_snapshot<overlap_search_state>{{state, chirality}, handle_of(basis(), chirality)}; });
+            [&] { return search_snapshot<overlap_search_state>{{state, chirality}, own_handle(basis(), chirality)}; });
     };
     overlap_modes found;
     found.follows = follows();
@@ -350,7 +369,7 @@ class overlap_solver_of final : public overlap_solver {
         function_of(sign), half(1), search, random(), width, keeper, std::move(stored), stored_chirality, make_basis);
     copy_numbers(found, modes);
     for (const int chirality : {+1, -1})
-      found.of(chirality).vectors = handle_of(Field(modes.of(chirality).vectors), chirality);
+      found.of(chirality).vectors = own_handle(Field(modes.of(chirality).vectors), chirality);
     return found;
   }
   std::vector<double> residuals(const sign_handle& sign, int chirality, const chiral_modes<vectors_handle>& modes,
@@ -359,7 +378,7 @@ class overlap_solver_of final : public overlap_solver {
   }
   complement_probe probe_complement(const sign_handle& sign, int chirality, const vectors_handle& known, double bound,
                                     bool zero_modes_alone) override {
-    return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_of<Field>(known), bound,
+    return plaquette::probe_complement(function_of(sign).near_modes(), chirality, fields_behind(known), bound,
                                        6.0 * volume(), zero_modes_alone, random(), settings_.interrupted);
   }
 
@@ -376,7 +395,7 @@ class overlap_solver_of final : public overlap_solver {
     overlap_mode_set<Field> with{with_fields(modes.plus), with_fields(modes.minus)};
     copy_numbers(with, modes);
     modes = {};
-    const Field& given = fields_of<Field>(sources);
+    const Field& given = fields_behind(sources);
     const ordinary_columns lengths(given);
     const Field b = lengths.scaled(given);
     std::vector<Field> x;  // the preconditioned scheme makes them when they are known
@@ -391,20 +410,20 @@ class overlap_solver_of final : public overlap_solver {
       solved.report = solve_overlap(d, with, x, b, masses, rule);
     for (Field& one : x) {
       lengths.restore(one);
-      solved.x.push_back(handle_of(std::move(one)));
+      solved.x.push_back(own_handle(std::move(one)));
     }
     return solved;
   }
   double judging_delta(const vectors_handle& sources, const vectors_handle& solution, double mass,
                        double tolerance) const override {
-    const ordinary_columns lengths(fields_of<Field>(sources));
-    const double size = largest_ratio(norm2(lengths.scaled(fields_of<Field>(solution))),
-                                      norm2(lengths.scaled(fields_of<Field>(sources))));
+    const ordinary_columns lengths(fields_behind(sources));
+    const double size =
+        largest_ratio(norm2(lengths.scaled(fields_behind(solution))), norm2(lengths.scaled(fields_behind(sources))));
     return accuracy_of_judgement(tolerance, (settings_.rho - 0.5 * mass) * size);
   }
   double judging_error(const sign_handle& sign, const vectors_handle& vectors, double delta) const override {
     const sign_type& function = function_of(sign);
-    const Field x = ordinary_columns(fields_of<Field>(vectors)).scaled(fields_of<Field>(vectors));
+    const Field x = ordinary_columns(fields_behind(vectors)).scaled(fields_behind(vectors));
     Field s = like(x), finer = like(x), d = like(x);
     judging_sign(function).apply(s, x, delta);
     function.apply(finer, x, std::max(1e-13, 0.1 * delta), sign_precision::as_double);
@@ -415,8 +434,8 @@ class overlap_solver_of final : public overlap_solver {
     const double rho = settings_.rho, contact = -0.5 / rho, stretch = 1.0 / (1.0 - 0.5 * mass / rho);
     const judging_sign function(function_of(sign));
     const overlap_operator<judging_sign> d(function, rho);
-    const ordinary_columns lengths(fields_of<Field>(sources));
-    const Field b = lengths.scaled(fields_of<Field>(sources)), x = lengths.scaled(fields_of<Field>(solution));
+    const ordinary_columns lengths(fields_behind(sources));
+    const Field b = lengths.scaled(fields_behind(sources)), x = lengths.scaled(fields_behind(solution));
     overlap_judgement found;
     Field r = like(b), dx = like(b);
     d.apply_massive(dx, x, mass, delta);
@@ -460,6 +479,13 @@ class overlap_solver_of final : public overlap_solver {
   static constexpr int width = 12;  ///< columns that H takes at once if there are many
 
   using gauge = typename Backend::template wilson_clover<double>::links_type;
+
+  const Field& fields_behind(const vectors_handle& x) const {
+    return given_fields<Field>(x, mark(), backend_->ctx.geometry(), "this overlap solver");
+  }
+  vectors_handle own_handle(Field fields, int chirality = 0) const {
+    return handle_of(std::move(fields), chirality, mark());
+  }
 
   void follow_checked(const link_field& handle) override {
     const gauge& u = links_behind<gauge>(handle, backend_->ctx.geometry(), "an overlap solver");
@@ -633,7 +659,7 @@ class overlap_solver_of final : public overlap_solver {
   }
 
   sign_handle handle_of_sign(sign_type sign) const {
-    return std::make_shared<const sign_operator_of<Backend>>(backend_, shared_followed(), std::move(sign));
+    return std::make_shared<const sign_operator_of<Backend>>(backend_, shared_followed(), std::move(sign), mark());
   }
   const sign_type& function_of(const sign_handle& sign) const {
     followed().require_current();
@@ -644,7 +670,7 @@ class overlap_solver_of final : public overlap_solver {
   }
   /// Vectors as fields, which share storage; none if the handle is null.
   chiral_modes<Field> with_fields(const chiral_modes<vectors_handle>& modes) const {
-    return {modes.vectors ? fields_of<Field>(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
+    return {modes.vectors ? fields_behind(modes.vectors) : half(0), modes.eigenvalues, modes.residuals};
   }
   template <class To, class From>
   static void copy_numbers(To& to, const From& from) {

@@ -1323,6 +1323,19 @@ TEST_P(library_test, HandlesOfAnotherLibraryAreRefused) {
     EXPECT_THAT(message_of([&] { solver->solve_in_single(handle, rule, true); }), HasSubstr(message));
     EXPECT_THAT(message_of([&] { on->copy_of(handle); }), HasSubstr("vectors of a solver o"));
   }
+  const auto overlap = on->make_overlap_solver(links, {});
+  const vectors_handle own = overlap->random_vectors(1);
+  for (const auto& [from, message] :
+       {std::pair{twin, "vectors of another library"}, {longer, "vectors on a lattice"}}) {
+    const vectors_handle there =
+        from->make_overlap_solver(std::make_shared<const gauge_configuration>(from->make_links({}, 1)->exported()), {})
+            ->random_vectors(1);
+    for (const auto& work : std::vector<std::function<void()>>{
+             [&] { overlap->apply_kernel(there, precision::double_); }, [&] { overlap->columns(there, 0, 1); },
+             [&] { overlap->distance(own, there); }, [&] { overlap->distance_from_orthonormal(there); }})
+      EXPECT_THAT(message_of(work), HasSubstr(message));
+  }
+  overlap->apply_kernel(own, precision::double_);
   vectors here = on->make_vectors({.numbers = precision::single});
   here.fill_random(1);
   const single_solution once = solver->solve_in_single(std::move(here).freeze(), rule, true);
