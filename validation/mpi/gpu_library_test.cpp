@@ -703,6 +703,17 @@ TEST_P(library_test, OperatorsFollowLinksThatMove) {
   EXPECT_THAT(message_of([&] { a->follow(*other->make_links({}, 1)); }), HasSubstr("links of another library"));
 }
 
+TEST_P(library_test, OperatorsFollowInPlace) {
+  const auto moving = on->make_links({link_start::kind::weak, 0.3}, 5);
+  const auto a = on->make_vector_operator(*moving, {.action = action});
+  for (int n = 0; n < 3; ++n) {
+    moving->smear({1, 0.1, false});
+    const long before = large_allocations;
+    a->follow(*moving);
+    EXPECT_EQ(large_allocations, before);
+  }
+}
+
 TEST_P(library_test, PropagatorSolversFollowLinksThatMove) {
   const auto moving = on->import_links(*links);
   propagator_settings settings = settings_of(action, precision::double_, precision::single);
