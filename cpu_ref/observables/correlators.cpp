@@ -59,11 +59,11 @@ std::vector<double> meson_correlator(std::span<const spinor_configuration> colum
 }
 
 std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
-                                                 const spin_matrix& gamma, const std::array<int, 3>& momentum,
+                                                 const meson_gammas& gammas, const std::array<int, 3>& momentum,
                                                  const communicator& comm, int direction) {
   require_propagator(columns);
   const spin_matrix gamma5 = gamma_matrix(4);
-  const monomial left = monomial_of(gamma5 * gamma), right = monomial_of(gamma * gamma5);
+  const monomial left = monomial_of(gamma5 * gammas.sink), right = monomial_of(gammas.source * gamma5);
   return fourier_sum_over_slices(columns.front().geometry(), comm, direction, momentum,
                                  [&](const coordinate& x) { return contraction(columns, x, left, right); });
 }

@@ -10,6 +10,7 @@
 #include "common/algebra/gamma.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/lattice/correlator.hpp"
+#include "common/lattice/meson_gammas.hpp"
 #include "common/lattice/propagator.hpp"
 #include "common/lattice/site_field.hpp"
 
@@ -28,11 +29,12 @@ void require_propagator(std::span<const spinor_configuration> columns);
 std::vector<double> meson_correlator(std::span<const spinor_configuration> columns, const spin_matrix& gamma,
                                      const communicator& comm);
 
-/// Returns C(p, t) = sum over x of exp(-i p x) tr [ Gamma S(x,t) Gamma gamma_5 S(x,t)^+ gamma_5 ], p_i = 2 pi
-/// momentum[i] / L_i. For p = 0 its real part is `meson_correlator`. Throws and rounds as that does. Collective.
+/// Returns C(p, t) = sum over x of exp(-i p x) tr [ Gamma S(x,t) Gamma' gamma_5 S(x,t)^+ gamma_5 ], p_i = 2 pi
+/// momentum[i] / L_i, for Gamma at the sink and Gamma' at the source. For p = 0 and Gamma' = Gamma its real part is
+/// `meson_correlator`. Throws and rounds as that does. Collective.
 /// \param direction  along which the correlator runs, t = 3; the momentum belongs to the three others, in this order
 std::vector<complex<double>> momentum_correlator(std::span<const spinor_configuration> columns,
-                                                 const spin_matrix& gamma, const std::array<int, 3>& momentum,
+                                                 const meson_gammas& gammas, const std::array<int, 3>& momentum,
                                                  const communicator& comm, int direction = 3);
 
 /// Returns the correlator for Gamma = gamma_5: sum of |S|^2 over space, spins and colours.

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <numbers>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "common/algebra/complex.hpp"
 #include "common/comms/communicator.hpp"
 #include "common/error.hpp"
+#include "common/lattice/conjugate_wave.hpp"
 #include "common/lattice/geometry.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 
@@ -63,26 +62,13 @@ std::vector<std::array<double, Count>> sum_over_slices(const lattice_geometry& g
   return slices;
 }
 
-/// Returns exp(-i p x) over the three directions other than `direction`, in ascending order: p_i = 2 pi momentum[i] /
-/// L_i.
-inline complex<double> conjugate_wave(const coordinate& global, const extents& lattice,
-                                      const std::array<int, 3>& momentum, int direction) {
-  double angle = 0.0;
-  for (int mu = 0, i = 0; mu < dimensions; ++mu)
-    if (mu != direction)
-      angle -= 2.0 * std::numbers::pi *
-               static_cast<double>((std::int64_t{momentum[static_cast<std::size_t>(i++)]} * global[mu]) % lattice[mu]) /
-               lattice[mu];
-  return {std::cos(angle), std::sin(angle)};
-}
-
 /// Returns sum over each slice of exp(-i p x) term(x), term(x) a complex number. Collective.
 template <class Term>
 std::vector<complex<double>> fourier_sum_over_slices(const lattice_geometry& geometry, const communicator& comm,
                                                      int direction, const std::array<int, 3>& momentum, Term&& term) {
   const auto sums = sum_over_slices<2>(geometry, comm, direction, [&](const coordinate& x) {
     const complex<double> value =
-        conjugate_wave(geometry.to_global(x), geometry.global(), momentum, direction) * term(x);
+        conjugate_wave(momentum, geometry.to_global(x), geometry.global(), direction) * term(x);
     return std::array{value.re, value.im};
   });
   std::vector<complex<double>> correlator;

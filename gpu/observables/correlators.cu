@@ -9,15 +9,17 @@
 #include "gpu/fields/dirac_spinors.hpp"
 #include "gpu/fields/host_sums.hpp"
 #include "gpu/fields/lattice_sites.hpp"
+#include "gpu/observables/slice_sum.hpp"
 
 namespace plaquette::gpu {
-namespace {
 
 void require_propagator(const field<double>& s) {
   require_full_lattice(s, "a correlator");
   if (s.columns() != spin_colours)
     throw input_error("a correlator needs the 12 columns of a propagator, found " + std::to_string(s.columns()));
 }
+
+namespace {
 
 /// The sites of a time slice, numbered: sites of each parity follow each other in memory.
 struct slice_order {
@@ -51,40 +53,6 @@ struct sum_of_squares {
   }
 };
 
-/// Re tr [ left S right S^+ ] of a site. `left` acts on the spin of the sink, and so stands in the field's basis;
-/// `right` acts on the spin of the source, which the columns name: row d has its one entry in column right_column[d].
-struct sum_of_contractions {
-  spinor_pointer<const double> s[2];
-  slice_order slice;
-  complex<double> left[spins][spins];
-  complex<double> right_entry[spins];
-  int right_column[spins];
-
-  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int time, double (&sums)[1]) const {
-    const auto [parity, i] = slice.site(n, time);
-    const spinor_pointer<const double> here = parity == 0 ? s[0] : s[1];
-    double sum = 0.0;
-#pragma unroll 1
-    for (int column = 0; column < spin_colours; ++column) {
-      const int d = column / colours, e = column % colours;
-      complex<double> from[spinor_components], to[spinor_components];
-      load_site<double, spinor_components>(here, i, column, from);
-      load_site<double, spinor_components>(here, i, colours * right_column[d] + e, to);
-      complex<double> of_column;
-      PLAQUETTE_GPU_UNROLL
-      for (int a = 0; a < spins; ++a) PLAQUETTE_GPU_UNROLL
-      for (int b = 0; b < spins; ++b) {
-        complex<double> overlap;
-        PLAQUETTE_GPU_UNROLL
-        for (int c = 0; c < colours; ++c) overlap += from[colours * b + c] * conj(to[colours * a + c]);
-        of_column += left[a][b] * overlap;
-      }
-      sum += (right_entry[d] * of_column).re;
-    }
-    sums[0] += sum;
-  }
-};
-
 /// R m R^+ with R of rotate_spin_basis: (1/sqrt 2) [[1, 1], [1, -1]] in blocks of two spins. Exact for entries of one
 /// size.
 spin_matrix in_time_diagonal_basis(const spin_matrix& m) {
@@ -99,6 +67,59 @@ spin_matrix in_time_diagonal_basis(const spin_matrix& m) {
     }
   return r;
 }
+
+/// tr [ left S right S^+ ] of a site. `left` acts on the spin of the sink, and so stands in the field's basis; `right`
+/// acts on the spin of the source, which the columns name: row d has its one entry in column right_column[d].
+struct contraction {
+  spinor_pointer<const double> s[2];
+  complex<double> left[spins][spins];
+  complex<double> right_entry[spins];
+  int right_column[spins];
+
+  contraction(const field<double>& quark, const meson_gammas& gammas) : s{quark.sites(0), quark.sites(1)} {
+    const spin_matrix gamma5 = gamma_matrix(4), in_basis = in_time_diagonal_basis(gamma5 * gammas.sink);
+    monomial_of(gamma5 * gammas.sink);
+    const monomial right = monomial_of(gammas.source * gamma5);
+    for (int a = 0; a < spins; ++a) {
+      for (int b = 0; b < spins; ++b) left[a][b] = in_basis(a, b);
+      right_entry[a] = right.entry[a];
+      right_column[a] = right.column[a];
+    }
+  }
+
+  PLAQUETTE_HOST_DEVICE complex<double> operator()(const site_number& at) const {
+    const spinor_pointer<const double> here = at.parity == 0 ? s[0] : s[1];
+    complex<double> sum;
+#pragma unroll 1
+    for (int column = 0; column < spin_colours; ++column) {
+      const int d = column / colours, e = column % colours;
+      complex<double> from[spinor_components], to[spinor_components];
+      load_site<double, spinor_components>(here, at.index, column, from);
+      load_site<double, spinor_components>(here, at.index, colours * right_column[d] + e, to);
+      complex<double> of_column;
+      PLAQUETTE_GPU_UNROLL
+      for (int a = 0; a < spins; ++a) PLAQUETTE_GPU_UNROLL
+      for (int b = 0; b < spins; ++b) {
+        complex<double> overlap;
+        PLAQUETTE_GPU_UNROLL
+        for (int c = 0; c < colours; ++c) overlap += from[colours * b + c] * conj(to[colours * a + c]);
+        of_column += left[a][b] * overlap;
+      }
+      sum += right_entry[d] * of_column;
+    }
+    return sum;
+  }
+};
+
+/// Re tr [ left S right S^+ ] of a site.
+struct sum_of_contractions {
+  contraction term;
+  slice_order slice;
+
+  PLAQUETTE_HOST_DEVICE void operator()(std::int64_t n, int time, double (&sums)[1]) const {
+    sums[0] += term(slice.site(n, time)).re;
+  }
+};
 
 /// One number a time slice of the whole lattice: a rank's slices go where they belong, and ranks are added.
 template <class Body>
@@ -116,16 +137,13 @@ std::vector<double> sum_over_space(const field<double>& s, const Body& body) {
 
 std::vector<double> meson_correlator(const field<double>& s, const spin_matrix& gamma) {
   require_propagator(s);
-  const spin_matrix gamma5 = gamma_matrix(4), left = in_time_diagonal_basis(gamma5 * gamma);
-  monomial_of(gamma5 * gamma);
-  const monomial right = monomial_of(gamma * gamma5);
-  sum_of_contractions body{{s.sites(0), s.sites(1)}, slice_order(s.order()), {}, {}, {}};
-  for (int a = 0; a < spins; ++a) {
-    for (int b = 0; b < spins; ++b) body.left[a][b] = left(a, b);
-    body.right_entry[a] = right.entry[a];
-    body.right_column[a] = right.column[a];
-  }
-  return sum_over_space(s, body);
+  return sum_over_space(s, sum_of_contractions{contraction(s, gamma), slice_order(s.order())});
+}
+
+std::vector<complex<double>> momentum_correlator(const field<double>& s, const meson_gammas& gammas,
+                                                 const lattice_momentum& momentum, int direction) {
+  require_propagator(s);
+  return fourier_sum_over_slices(s.get_context(), direction, momentum, contraction(s, gammas));
 }
 
 std::vector<double> pion_correlator(const field<double>& s) {

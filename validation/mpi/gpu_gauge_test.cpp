@@ -22,6 +22,7 @@
 #include "gpu/gauge/plaquette.hpp"
 #include "gpu/gauge/stout.hpp"
 #include "gpu/halo/halo.hpp"
+#include "gpu/observables/baryons.hpp"
 #include "gpu/observables/correlators.hpp"
 #include "gpu/sources/sources.hpp"
 #include "validation/support/device_ranks.hpp"
@@ -555,6 +556,32 @@ TEST(GpuCorrelatorsOnRanks, AgreeWithOneRankToRounding) {
       EXPECT_NEAR(pion[t], expected_pion[t], 2.0 * n * 0x1p-53 * expected_pion[t]) << describe(ctx) << ", t = " << t;
       EXPECT_NEAR(rho[t], expected_rho[t], 4.0 * n * 0x1p-53 * expected_pion[t]) << describe(ctx) << ", t = " << t;
     }
+  });
+}
+
+/// Only the order of additions differs, of terms with random signs.
+TEST(GpuCorrelatorsOnRanks, WithMomentaAgreeWithOneRankToRounding) {
+  for_each_grid([](const gpu::context& ctx, const gpu::context& alone) {
+    const auto s = random_columns(ctx, 12, 53), whole = random_columns(alone, 12, 53);
+    const auto expect = [&](const auto& found, const auto& expected, const auto& sizes, double roundings) {
+      ASSERT_EQ(found.size(), expected.size()) << describe(ctx);
+      for (std::size_t k = 0; k < found.size(); ++k)
+        EXPECT_TRUE(std::sqrt(norm2(found[k] - expected[k])) <= roundings * 0x1p-53 * sizes[k])
+            << describe(ctx) << ", slice " << k << ": " << std::sqrt(norm2(found[k] - expected[k])) / sizes[k] * 0x1p53
+            << " roundings";
+    };
+    for (int direction = 0; direction < dimensions; ++direction) {
+      std::vector<double> sizes;
+      for (const auto& sum : momentum_correlator(whole, gamma_matrix(4), {}, direction)) sizes.push_back(sum.re);
+      for (const lattice_momentum& p : {lattice_momentum{}, lattice_momentum{1, -2, 3}})
+        expect(momentum_correlator(s, {gamma_matrix(0), gamma_matrix(1)}, p, direction),
+               momentum_correlator(whole, {gamma_matrix(0), gamma_matrix(1)}, p, direction), sizes, 0.6);
+    }
+    // A site's |S|^2 is near 288 in all slices, and so is |S|^3 near its power.
+    std::vector<double> sizes;
+    for (const double sum : pion_correlator(whole)) sizes.push_back(sum * std::sqrt(288.0));
+    for (const lattice_momentum& p : {lattice_momentum{}, lattice_momentum{1, -2, 3}})
+      expect(nucleon_correlator(s, s, 1, p), nucleon_correlator(whole, whole, 1, p), sizes, 0.4);
   });
 }
 
