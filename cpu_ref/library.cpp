@@ -21,6 +21,7 @@
 #include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/machine_speed.hpp"
 #include "cpu_ref/solvers.hpp"
+#include "cpu_ref/solvers/contractions.hpp"
 
 namespace plaquette::cpu {
 
@@ -186,6 +187,9 @@ class library_of_cpu final : public library {
   }
   std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const override {
     return cpu::copy_vectors(context_of_vectors(), of);
+  }
+  std::unique_ptr<contractions> new_contractions(const vectors& quark) const override {
+    return cpu::make_contractions(quark, comm());
   }
   std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
                                                        const vector_operator_settings& settings) const override {

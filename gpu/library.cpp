@@ -28,6 +28,7 @@
 #include "gpu/gauge/stout.hpp"
 #include "gpu/halo/transfer_times.hpp"
 #include "gpu/solvers.hpp"
+#include "gpu/solvers/contractions.hpp"
 #include "gpu/tuning/kernel_sources.hpp"
 #include "gpu/tuning/tuner.hpp"
 
@@ -274,6 +275,12 @@ class library_of_gpu final : public library {
   }
   std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const override {
     return gpu::copy_vectors(context_, of);
+  }
+  std::unique_ptr<contractions> new_contractions(const vectors& quark) const override {
+    return gpu::make_contractions(quark);
+  }
+  std::unique_ptr<contractions> contractions_in_place(const vectors_handle& quark) const override {
+    return gpu::contractions_in_place(geometry(), quark);
   }
   std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
                                                        const vector_operator_settings& settings) const override {

@@ -32,6 +32,7 @@
 #include "common/lattice/site_field.hpp"
 #include "common/lattice/stout_smearing.hpp"
 #include "common/multigrid/multigrid_parameters.hpp"
+#include "common/solvers/contractions.hpp"
 #include "common/solvers/link_field.hpp"
 #include "common/solvers/multigrid_solver.hpp"
 #include "common/solvers/overlap_solver.hpp"
@@ -179,6 +180,13 @@ class library {
     auto [shape, body] = copied_vectors(of);
     return {mark_, shape, std::move(body)};
   }
+  /// Returns the contractions of a propagator: column 3 * (source spin) + (source colour) holds S b of that source. The
+  /// vectors must not change as long as the result is used. Throws input_error unless they are 12 columns on all sites
+  /// in double precision.
+  std::unique_ptr<contractions> contract(const vectors& quark) const;
+  /// Does the same for columns as solvers leave them, batch by batch. If they are not one batch in double precision, it
+  /// copies them on the device, and returns null without room there. Throws input_error, too, where `copy_of` does.
+  std::unique_ptr<contractions> contract(std::span<const handle_columns> quark) const;
   /// Returns the Wilson-clover operator on vectors. Throws input_error for settings that do not go together.
   std::unique_ptr<vector_operator> make_vector_operator(links_pointer links,
                                                         const vector_operator_settings& settings) const {
@@ -298,6 +306,9 @@ class library {
                                                     const extents& lattice) const = 0;
   virtual std::unique_ptr<vectors_body> new_vectors(const vectors_shape& shape) const = 0;
   virtual std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle& of) const = 0;
+  virtual std::unique_ptr<contractions> new_contractions(const vectors& quark) const = 0;
+  /// Returns null unless the first 12 vectors can be contracted where they are.
+  virtual std::unique_ptr<contractions> contractions_in_place(const vectors_handle& /*quark*/) const { return nullptr; }
   virtual std::unique_ptr<vector_operator> new_vector_operator(links_pointer links,
                                                                const vector_operator_settings& settings) const = 0;
   virtual std::unique_ptr<propagator_solver> new_propagator_solver(links_pointer links,

@@ -15,7 +15,9 @@
 #include <memory>
 #include <new>
 #include <numbers>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/error.hpp"
@@ -35,6 +37,8 @@
 #include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/stout.hpp"
 #include "cpu_ref/library.hpp"
+#include "cpu_ref/observables/baryons.hpp"
+#include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
 #include "gpu/device/preparation_count.hpp"
@@ -640,6 +644,77 @@ TEST_P(library_test, HandlesOfSolversAreFrozenVectors) {
   EXPECT_THAT(message_of([&] { open(other)->copy_of(handle); }), HasSubstr("of another library"));
   EXPECT_THAT(message_of([&] { open(GetParam(), {4, 6, 2, 12})->copy_of(handle); }),
               HasSubstr("vectors of a solver on a lattice"));
+}
+
+/// A propagator of a solver, in one batch and in several, and random columns: what the host makes of the columns.
+TEST_P(library_test, PropagatorsAreContractedWhereTheyAre) {
+  propagator_settings settings = settings_of(action, precision::double_, precision::single);
+  const auto solver = on->make_propagator_solver(links, settings);
+  stopping_rule rule;
+  rule.tolerance = 1e-10;
+  rule.limit = 500;
+  vectors b = on->make_vectors({.columns = 12}), quark = b.like();
+  for (int n = 0; n < 12; ++n) b.make_source(n, {.position = {1, 0, 1, 2}}, component_of_column(n));
+  EXPECT_TRUE(solver->solve(quark, b, rule).all_converged());
+  vectors random = b.like(), copy = b.like(), first = b.like({.columns = 7}), last = b.like({.columns = 6});
+  random.fill_random(7);
+  copy.copy(quark);
+  first.copy_columns(0, quark, 0, 7);
+  last.copy_columns(0, quark, 7, 5);
+  const std::vector<handle_columns> whole{{std::move(copy).freeze(), 12}},
+      parts{{std::move(first).freeze(), 7}, {std::move(last).freeze(), 5}};
+
+  const auto expect = [&](const contractions& found, const vectors& of) {
+    cpu::propagator columns;
+    for (int n = 0; n < 12; ++n) columns.push_back(column(of, n));
+    const std::vector<double> pion = cpu::pion_correlator(columns, comm);
+    const auto near = [&](const auto& numbers, const auto& expected, const char* what) {
+      ASSERT_EQ(numbers.size(), pion.size()) << what;
+      for (std::size_t t = 0; t < pion.size(); ++t) {
+        const auto difference = numbers[t] - expected[t];
+        double distance = 0.0;
+        if constexpr (std::is_same_v<decltype(difference), const double>)
+          distance = std::abs(difference);
+        else
+          distance = std::sqrt(norm2(difference));
+        // Magnitudes of a meson's terms are together at most |S|^2, with some 30 roundings. A nucleon's are below
+        // 4 |S|^3 at each site, |S| at most that of the slice, with some 20.
+        const double size = *what == 'n' ? 80.0 * pion[t] * std::sqrt(pion[t]) : 30.0 * pion[t];
+        EXPECT_TRUE(distance <= 0x1p-53 * size) << what << " at " << t << ": " << distance / size * 0x1p53;
+      }
+    };
+    near(found.pion(), pion, "pion");
+    near(found.rho(), cpu::rho_correlator(columns, comm), "rho");
+    for (const lattice_momentum& p : {lattice_momentum{}, lattice_momentum{1, -1, 2}}) {
+      const meson_gammas gammas(gamma_matrix(3) * gamma_matrix(4), gamma_matrix(4));
+      near(found.meson(gammas, p), cpu::momentum_correlator(columns, gammas, p, comm), "meson");
+      near(found.nucleon(found, -1, p), cpu::nucleon_correlator(columns, columns, -1, p, comm), "nucleon");
+    }
+  };
+  const conversion_counts before = counted_conversions();
+  const auto use = [](const std::unique_ptr<contractions>& found) {
+    found->pion();
+    found->nucleon(*found, 1, {});
+  };
+  use(on->contract(quark));
+  use(on->contract(whole));
+  use(on->contract(parts));
+  const auto to_host = (counted_conversions() - before).to_host_fields;
+  EXPECT_EQ(to_host, GetParam() == device_kind::gpu ? 0 : 36);
+  expect(*on->contract(quark), quark);
+  expect(*on->contract(whole), quark);
+  expect(*on->contract(parts), quark);
+  expect(*on->contract(random), random);
+
+  EXPECT_THAT(message_of([&] { on->contract(on->make_vectors({.columns = 11})); }), HasSubstr("expected 12 columns"));
+  EXPECT_THAT(message_of([&] { on->contract(std::span(parts).first(1)); }), HasSubstr("found 7 columns"));
+  EXPECT_THAT(message_of([&] { open(GetParam())->contract(quark); }), HasSubstr("vectors of another library"));
+  const auto other = open(GetParam() == device_kind::cpu ? device_kind::gpu : device_kind::cpu);
+  EXPECT_THAT(message_of([&] { other->contract(whole); }), HasSubstr("one of another library"));
+  vectors there = other->make_vectors({.columns = 12});
+  there.zero();
+  EXPECT_THAT(message_of([&] { on->contract(quark)->nucleon(*other->contract(there), 1, {}); }),
+              HasSubstr("expected both quarks"));
 }
 
 TEST_P(library_test, VectorsOfAnotherLibraryAreRefused) {

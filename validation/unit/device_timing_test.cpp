@@ -57,6 +57,7 @@ class made_up_device final : public library {
   std::pair<vectors_shape, std::unique_ptr<vectors_body>> copied_vectors(const vectors_handle&) const override {
     return {};
   }
+  std::unique_ptr<contractions> new_contractions(const vectors&) const override { return nullptr; }
   std::unique_ptr<vector_operator> new_vector_operator(links_pointer, const vector_operator_settings&) const override {
     return nullptr;
   }
