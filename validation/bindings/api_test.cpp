@@ -34,6 +34,7 @@
 #include "cpu_ref/gauge/link_smearing.hpp"
 #include "cpu_ref/gauge/plaquette.hpp"
 #include "cpu_ref/gauge/stout.hpp"
+#include "cpu_ref/observables/baryons.hpp"
 #include "cpu_ref/observables/correlators.hpp"
 #include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
@@ -504,6 +505,19 @@ TEST(Propagator, IsThatOfTheLibrary) {
     }
     EXPECT_LE(largest_ratio(quark.pion(), pion), same_pions);
     EXPECT_LE(largest_ratio(quark.rho(), rho), same_pions);
+    // Relative to sums of magnitudes: |S|^2, and below 4 |S|^3 for a nucleon, whose three quarks have errors.
+    const lattice_momentum p{1, 0, -1};
+    const auto meson = quark.correlator(static_cast<plq::meson>(5), p);
+    const auto expected = cpu::momentum_correlator(columns, gamma_matrix(0) * gamma_matrix(2), p, {});
+    const auto nucleon = quark.nucleon(1, p);
+    const auto nucleon_expected = cpu::nucleon_correlator(columns, columns, 1, p, {});
+    for (std::size_t t = 0; t < pion.size(); ++t) {
+      const auto distance = [&](const std::complex<double>& a, const complex<double>& b) {
+        return std::abs(a - std::complex(b.re, b.im));
+      };
+      EXPECT_LE(distance(meson.at(t), expected.at(t)), same_pions * pion[t]) << t;
+      EXPECT_LE(distance(nucleon.at(t), nucleon_expected.at(t)), 6.0 * same_pions * std::pow(pion[t], 1.5)) << t;
+    }
   }
 }
 
@@ -606,12 +620,19 @@ TEST(Conversions, OfACallAreNoMoreThanItNeeds) {
            {.from_arrays = columns, .to_arrays = columns}, "array, not judged");
     expect(of_call([&] { solver.solve(x, b, columns, layout, {.tolerance = 0.1}); }),
            {.from_arrays = columns, .to_arrays = columns, .to_host_fields = columns}, "array, judged");
-    // A propagator stays where it was solved until the host contracts it. So does the CPU make sources.
+    // A propagator stays where it was solved, and is contracted there: on a CPU by the host, which makes its sources.
     const std::int64_t made = where == plq::device::cpu ? 12 : 0;
     const auto propagator = [&](bool judge) { return solver.solve(plq::source{}, {.tolerance = 0.1, .judge = judge}); };
     expect(of_call([&] { propagator(false); }), {.from_host_fields = made}, "propagator, not judged");
-    expect(of_call([&] { propagator(false).pion(); }), {.from_host_fields = made, .to_host_fields = 12},
+    expect(of_call([&] { propagator(false).pion(); }), {.from_host_fields = made, .to_host_fields = made},
            "propagator and pion, not judged");
+    const auto all_of = [](const plq::propagator& quark) {
+      quark.rho();
+      quark.correlator(plq::meson::pseudoscalar, {1, 0, 0}, 2);
+      quark.nucleon(1, {0, 0, 1});
+    };
+    expect(of_call([&] { all_of(propagator(false)); }), {.from_host_fields = made, .to_host_fields = made},
+           "propagator, mesons and nucleon, not judged");
     expect(of_call([&] { propagator(true).pion(); }), {.from_host_fields = made, .to_host_fields = 12},
            "propagator and pion, judged");
   }

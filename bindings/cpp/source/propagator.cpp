@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <span>
 
 #include "bindings/cpp/source/devices.hpp"
@@ -12,8 +13,7 @@
 #include "common/io/spinor_file.hpp"
 #include "common/number_text.hpp"
 #include "cpu_ref/gauge/gaussian_smearing.hpp"
-#include "cpu_ref/observables/baryons.hpp"
-#include "cpu_ref/observables/correlators.hpp"
+#include "cpu_ref/solvers/contractions.hpp"
 
 namespace plaquette::api {
 inline namespace v1 {
@@ -101,15 +101,36 @@ void solution_columns::write(const spinor_array<double>& to) const {
   for (int n = 0; n < count_; ++n) put_spinor(to, columns[static_cast<std::size_t>(n)], n);
 }
 
+std::unique_ptr<contractions> solution_columns::contracted_on_gpu() const {
+  if (!are_on_gpu() || count_ != spin_colours || cpu::exact_sums::are_on()) return nullptr;
+  return open_device(*on_, device::gpu)->contract(batches_);
+}
+
 const solve_report& propagator::report() const { return state_->report; }
 const api::source& propagator::from() const { return state_->from; }
 const lattice& propagator::on() const { return state_->on; }
 
+namespace {
+
+/// Returns work(contractions of the columns): on the GPU that has them, or else on the host.
+template <class Work>
+auto contracted(const propagator::state& quark, Work&& work) {
+  if (quark.solved->are_on_gpu()) {
+    const auto turn = turn_on(quark.on, device::gpu);
+    if (const auto there = quark.solved->contracted_on_gpu()) return work(*there);
+  }
+  return work(*cpu::make_contractions(quark.columns(), quark.on.get()->comm));
+}
+
+}  // namespace
+
 std::vector<double> propagator::pion() const {
-  return guarded(state_->on, [&] { return cpu::pion_correlator(state_->columns(), state_->on.get()->comm); });
+  return guarded(state_->on,
+                 [&] { return contracted(*state_, [](const contractions& quark) { return quark.pion(); }); });
 }
 std::vector<double> propagator::rho() const {
-  return guarded(state_->on, [&] { return cpu::rho_correlator(state_->columns(), state_->on.get()->comm); });
+  return guarded(state_->on,
+                 [&] { return contracted(*state_, [](const contractions& quark) { return quark.rho(); }); });
 }
 
 spin_matrix gamma_of(meson number) {
@@ -136,8 +157,9 @@ std::vector<std::complex<double>> propagator::correlator(meson number, const std
                                                          int direction) const {
   return guarded(state_->on, [&] {
     require_momentum(momentum, "correlator");
+    const spin_matrix gamma = gamma_of(number);
     return of_standard(
-        cpu::momentum_correlator(state_->columns(), gamma_of(number), momentum, state_->on.get()->comm, direction));
+        contracted(*state_, [&](const contractions& quark) { return quark.meson(gamma, momentum, direction); }));
   });
 }
 
@@ -145,7 +167,7 @@ std::vector<std::complex<double>> propagator::nucleon(int parity, const std::arr
   return guarded(state_->on, [&] {
     require_momentum(momentum, "nucleon");
     return of_standard(
-        cpu::nucleon_correlator(state_->columns(), state_->columns(), parity, momentum, state_->on.get()->comm));
+        contracted(*state_, [&](const contractions& quark) { return quark.nucleon(quark, parity, momentum); }));
   });
 }
 

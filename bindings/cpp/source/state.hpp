@@ -33,7 +33,7 @@
 #include "common/lattice/source_description.hpp"
 #include "common/lattice/spinor_array.hpp"
 #include "common/random/noise.hpp"
-#include "common/solvers/solver_vectors.hpp"
+#include "common/solvers/contractions.hpp"
 #include "cpu_ref/fields/exact_sums.hpp"
 #include "plaquette/plaquette.hpp"
 
@@ -233,11 +233,8 @@ const link_field* links_on_gpu(const gauge_field& links, const library& there, c
 /// Columns of a propagator where a solver left them. The host gets its own when it first needs them.
 class solution_columns {
  public:
-  /// Vectors of one library, the first `used` of which are columns.
-  struct batch {
-    vectors_handle vectors;
-    int used;
-  };
+  /// Of one library.
+  using batch = handle_columns;
 
   explicit solution_columns(std::vector<spinor_configuration> columns)
       : count_(static_cast<int>(columns.size())), on_host_(std::move(columns)) {}
@@ -256,6 +253,10 @@ class solution_columns {
   void write(const spinor_array<double>& to) const;
   /// Returns whether an array of the GPU of the lattice can be written.
   bool are_on_gpu() const;
+  /// Returns the contractions of a propagator on the GPU that has the columns. Returns null if none has, without room
+  /// there to put batches together, and for reproducible sums, which are the host's. The caller has locked the device.
+  /// Collective.
+  std::unique_ptr<contractions> contracted_on_gpu() const;
   /// Leaves the device; the host has them from here on.
   void leave_device();
 
