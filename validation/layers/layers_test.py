@@ -20,7 +20,7 @@ TOP = {"common": {"common"},
 OF_THE_GPU = ("miniapps/bench/gpu_",)
 
 LAYERS = {
-    "common": [("error", "host_memory", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),
+    "common": [("error", "host_memory", "number_text", "stop_point", "stopwatch"), ("algebra",), ("comms",), ("lattice",), ("random",), ("gauge",), ("io",), ("concepts",),
                ("approximation",), ("krylov",), ("operators",), ("eigen",), ("multigrid",), ("overlap",), ("mesh",), ("dg",), ("solvers",), ("hmc",), ("app",)],
     "cpu_ref": [("memory", "simd"), ("execution",), ("fields", "context", "machine_speed"), ("blas",), ("gauge",), ("halo",), ("dirac",), ("hmc",), ("coarse",),
                 ("dg",), ("sources",), ("observables",), ("solvers",), ("library",)],
