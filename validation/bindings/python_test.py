@@ -612,13 +612,6 @@ class Calls(unittest.TestCase):
         self.assertIn("beyond the range of complex64", str(found.verdict))
         self.assertEqual((bool(found.verdict), found.verdict.code), (False, 1))
 
-    def test_no_sweep_is_no_move(self):
-        links = plaquette.Gauge(self.lattice, self.array)
-        links.heatbath(6.0, 0)
-        self.assertEqual(links.moves, 0)
-        links.heatbath(6.0)
-        self.assertEqual(links.moves, 1)
-
     def test_a_function_that_uses_the_object_of_its_call_is_refused(self):
         def nested(now):
             self.solver.solve(plaquette.Source())

@@ -271,7 +271,6 @@ void gauge_field::assign(std::span<const float> numbers, const link_layout& layo
 void gauge_field::heatbath(const heatbath_options& options) {
   guarded(lattice_, [&] {
     require_sweeps(options);
-    if (options.sweeps == 0) return;  // no move
     const auto turn = turn_on(lattice_, options.device);
     const bool is_there = options.device == device::gpu && state_->on_gpu() != nullptr;
     auto moving =
