@@ -9,7 +9,7 @@
 
 #include "common/comms/communicator.hpp"
 #include "cpu_ref/observables/correlators.hpp"
-#include "cpu_ref/solvers.hpp"
+#include "library/open_library.hpp"
 
 using namespace plaquette;
 
@@ -38,7 +38,8 @@ int main() {
   exchange_ghosts(*links, ranks);
 
   const double rho = 1.4;
-  const auto solver = cpu::make_overlap_solver(cpu::context(lattice, ranks), links, {.rho = rho});
+  const auto on = open_library(device_kind::cpu, lattice, ranks);
+  const auto solver = on->make_overlap_solver(links, {.rho = rho});
   const kernel_modes h_modes = solver->lowest_kernel_modes({.modes = 8});
   const sign_handle sign = solver->sign(h_modes);
   const overlap_modes d_modes = solver->lowest_overlap_modes(sign, {.modes = 4, .tolerance = 1e-6});

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A quark propagator from links of one's own: array -> action -> multigrid -> 12 columns -> pion.
-// examples/CMakeLists.txt builds it, for the CPU and, with -DEXAMPLE_ON_GPU, for a GPU. Argument: a file for the links.
+// examples/CMakeLists.txt builds it. Arguments: a file for the links, and the word gpu for a GPU.
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "common/io/gauge_file.hpp"
 #include "common/io/link_array.hpp"
 #include "cpu_ref/dirac/clover_textbook.hpp"
-#include "cpu_ref/observables/correlators.hpp"
-#include "cpu_ref/solvers.hpp"
 #include "cpu_ref/sources/sources.hpp"
-#ifdef EXAMPLE_ON_GPU
-#include "gpu/solvers.hpp"
-namespace device = plaquette::gpu;
-#else
-namespace device = plaquette::cpu;
-#endif
+#include "library/open_library.hpp"
 using namespace plaquette;
 
 int main(int argc, char** argv) {
@@ -41,19 +35,22 @@ int main(int argc, char** argv) {
   if (argc > 1) write_ildg(argv[1], *links, comm);
 
   const auto action = fermion_action::isotropic(0.2, 1.0);
-  const auto solver = device::make_multigrid_solver(device::context(geometry, comm), links, {.action = action});
-  solver->set_up(default_multigrid_parameters(geometry.global(), geometry.local()));
+  const bool on_gpu = argc > 2 && std::string_view(argv[2]) == "gpu";
+  const auto on = open_library(on_gpu ? device_kind::gpu : device_kind::cpu, geometry, comm);
+  const auto solver = on->make_multigrid_solver(links, {.action = action});
+  solver->set_up(on->default_parameters());
   solver->make_sources({}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {1.0, 0.0});  // points at the origin
   solver->solve({.tolerance = 1e-12});
-  cpu::propagator columns(12, spinor_configuration(geometry));
+  spinor_configuration column(geometry);
   double worst = 0.0;  // |b - M x| / |b| by an operator that had no part in the solve
   for (int n = 0; n < 12; ++n) {
-    solver->get_solution(n, columns[n]);
-    const auto r = cpu::textbook::relative_residual(cpu::point_source(geometry, {}, n / 3, n % 3), columns[n], *links,
-                                                    action, comm);
+    solver->get_solution(n, column);
+    const auto r =
+        cpu::textbook::relative_residual(cpu::point_source(geometry, {}, n / 3, n % 3), column, *links, action, comm);
     if (!(r <= worst)) worst = r;
   }
-  for (const double value : cpu::pion_correlator(columns, comm)) std::printf("%.15e\n", value);
+  const vectors quark = on->copy_of(solver->solutions());  // on the device, as is the sum over sites
+  for (const double value : on->contract(quark)->pion()) std::printf("%.15e\n", value);
   std::printf("VERIFIED %s (largest residual %.1e)\n", worst <= 2e-12 ? "PASSED" : "FAILED", worst);
   return worst <= 2e-12 ? 0 : 1;
 }

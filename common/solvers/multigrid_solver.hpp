@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Adaptive multigrid as callers and programs see it: `cpu::make_multigrid_solver` (cpu_ref/solvers.hpp) and
-/// `gpu::make_multigrid_solver` (gpu/solvers.hpp) make it. Values go in, values come out.
+/// Adaptive multigrid as callers and programs see it: `make_multigrid_solver` of a library (common/solvers/library.hpp)
+/// makes it. Values go in, values come out.
 ///
-///     auto solver = cpu::make_multigrid_solver(ctx, links, {.action = action});
-///     solver->set_up(default_multigrid_parameters(geometry.global(), geometry.local()));
+///     auto solver = on->make_multigrid_solver(links, {.action = action});
+///     solver->set_up(on->default_parameters());
 ///     solver->tune({});
 ///     solver->resize(1);
 ///     solver->set_source(0, b);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Krylov solvers of one precision or two as callers and programs see them: `cpu::make_propagator_solver`
-/// (cpu_ref/solvers.hpp) and `gpu::make_propagator_solver` (gpu/solvers.hpp) make them. Values go in, values come out.
+/// Krylov solvers of one precision or two as callers and programs see them: `make_propagator_solver` of a library
+/// (common/solvers/library.hpp) makes them. Values go in, values come out.
 ///
-///     auto solver = cpu::make_propagator_solver(ctx, links, settings_of(action, precision::double_, precision::half));
+///     auto solver = on->make_propagator_solver(links, settings_of(action, precision::double_, precision::half));
 ///     solver->make_sources(point, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
 ///     solver->solve(rule);
 ///     solver->get_solution(0, x);

@@ -38,10 +38,19 @@ if(EXISTS ${SCRATCH}/build/gpu_consumer)
 endif()
 
 # The example's pion is that of the mini-app, from the links that the example wrote.
-foreach(example propagator pion pion_c pion_fortran propagator_gpu)
+set(examples propagator pion pion_c pion_fortran)
+if(GPU)
+  list(APPEND examples propagator_gpu)
+endif()
+foreach(example ${examples})
   set(program ${SCRATCH}/build/examples/${example})
-  if(EXISTS ${program} AND (GPU OR NOT example STREQUAL propagator_gpu))
-    execute_process(COMMAND ${program} ${SCRATCH}/${example}.ildg OUTPUT_FILE ${SCRATCH}/${example}.txt
+  set(device "")
+  if(example STREQUAL propagator_gpu)
+    set(program ${SCRATCH}/build/examples/propagator)
+    set(device gpu)
+  endif()
+  if(EXISTS ${program})
+    execute_process(COMMAND ${program} ${SCRATCH}/${example}.ildg ${device} OUTPUT_FILE ${SCRATCH}/${example}.txt
       COMMAND_ERROR_IS_FATAL ANY)
     file(READ ${SCRATCH}/${example}.txt printed)
     message("${printed}")
