@@ -212,7 +212,7 @@ propagator propagator::smeared_sink(const gauge_field& links, double radius, int
     require_same_lattice(state_->on, links.on(), "smeared sink");
     if (!(radius >= 0.0 && std::isfinite(radius)) || steps < 1)
       throw error(code::unusable_input,
-                  "smeared sink: expected a radius that is not negative and at least one step, found " +
+                  "smeared sink: expected a radius that is not negative and one or more steps, found " +
                       number_text(radius) + " and " + std::to_string(steps));
     std::vector<spinor_configuration> smeared;
     for (const spinor_configuration& column : state_->columns())
