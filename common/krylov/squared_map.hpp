@@ -42,14 +42,14 @@ void apply_map(const H& h, Field& out, Field& scratch, double factor, const squa
   }
 }
 
-/// Returns the steps of a recurrence after which a loop asks whether it shall stop: a fraction of a second on a few
-/// cores. The same on all ranks.
+/// Returns the steps of a recurrence after which a loop asks whether it shall stop: some tenths of a second on one
+/// core. The same on all ranks.
 template <field_batch Field>
 int steps_between_stops(const Field& x) {
   double sites = 1e4;
   if constexpr (requires { x.get_context().geometry().local_volume(); })
     sites = static_cast<double>(x.get_context().geometry().local_volume());
-  return std::clamp(static_cast<int>(2e6 / (sites * std::max(1, x.columns()))), 1, 64);
+  return std::clamp(static_cast<int>(5e5 / (sites * std::max(1, x.columns()))), 1, 64);
 }
 
 /// Computes out = T_d(z(H^2)) in: amplifies the modes below the range of z. 2 d applications of H.
