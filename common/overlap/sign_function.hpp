@@ -316,7 +316,7 @@ class sign_function {
   void recur(const H& h, const std::vector<double>& odd, int from, int to, V& b1, V& b2, const V& psi) const {
     const int orders = 2 * steps_between_stops(psi);
     for (int k = from; k >= to; --k) {
-      if (options_.interrupted && k % orders == 0 && options_.interrupted()) break;
+      if (options_.interrupted && (from - k) % orders == 0 && options_.interrupted()) break;
       const bool is_odd = k % 2 == 1;
       h.apply(b2, 2.0 / options_.highest, b1, 0.0, is_odd ? odd[static_cast<std::size_t>(k / 2)] : 0.0,
               is_odd ? &psi : nullptr, -1.0, &b2);
