@@ -13,8 +13,8 @@ y, z, t of a site, m of a direction (x, y, z, t), i and j of row and column, s o
 side. What is returned has a `verdict`: it is true where the reference operator found the result right.
 
 Objects are context managers; without `with` they end when nothing refers to them. Calls let other Python threads run, and
-end within a second at Ctrl-C (docs/calling.md has the exceptions). They belong to their process: they are not pickled or copied, and a child of fork() that has
-lost the library's threads is refused."""
+end within a second at Ctrl-C (docs/calling.md has the exceptions). They belong to their process: they are not pickled or
+copied, and a child of fork() that has lost the library's threads is refused."""
 from __future__ import annotations
 
 import ctypes
