@@ -82,7 +82,7 @@ zolotarev_function zolotarev_of_error(double delta, double lowest, double highes
     zolotarev_function f = zolotarev_of_poles(poles, lowest, highest);
     if (f.delta <= delta) return f;
   }
-  throw input_error("zolotarev: no function of 60 poles or fewer has an error of " + std::to_string(delta) + " on [" +
+  throw input_error("zolotarev: no function of 60 poles or fewer has an error of " + number_text(delta) + " on [" +
                     number_text(lowest) + ", " + number_text(highest) + "]");
 }
 

@@ -7,6 +7,7 @@
 #include "bindings/cpp/source/devices.hpp"
 #include "bindings/cpp/source/state.hpp"
 #include "common/algebra/largest.hpp"
+#include "common/number_text.hpp"
 #include "common/stopwatch.hpp"
 #include "cpu_ref/solvers/reference_sign.hpp"
 
@@ -408,7 +409,7 @@ std::vector<propagator> overlap_solver::solve(const source& from, std::span<cons
     for (std::size_t i = 0; i < masses.size(); ++i)
       if (!(masses[i] > (i == 0 ? 0.0 : masses[i - 1]) && masses[i] < 2.0 * rho))
         throw error(code::unusable_input, "overlap: expected masses that ascend between 0 and 2 rho, found " +
-                                              std::to_string(masses[i]) + " at place " + std::to_string(i));
+                                              number_text(masses[i]) + " at place " + std::to_string(i));
     if (masses.empty()) throw error(code::unusable_input, "overlap: expected at least one mass, found none");
     const lattice& on = state_->links.on();
     const lattice_geometry& geometry = on.get()->geometry;

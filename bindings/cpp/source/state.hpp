@@ -4,6 +4,7 @@
 #pragma once
 
 #include <omp.h>
+
 #include <array>
 #include <atomic>
 #include <complex>
